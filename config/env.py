@@ -1,0 +1,99 @@
+"""Typed readers of environment variables.
+
+A setting that cannot be understood stops the start with its name, its value and what was expected;
+a process that guesses at a setting fails later and further away.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+
+class SettingError(ValueError):
+    """A setting is missing or cannot be understood: stop and correct the environment."""
+
+    def __init__(self, name: str, value: str | None, expected: str) -> None:
+        self.name, self.value, self.expected = name, value, expected
+        got = "is not set" if value is None else f"is {value!r}"
+        super().__init__(f"{name} {got}; expected {expected}.")
+
+
+def read_text(name: str, default: str | None = None, *, env: Mapping[str, str] = os.environ) -> str:
+    value = env.get(name, default)
+    if value is None:
+        raise SettingError(name, None, "a value")
+    return value
+
+
+def read_bool(name: str, default: bool, *, env: Mapping[str, str] = os.environ) -> bool:
+    value = env.get(name, "").strip().lower()
+    if not value:
+        return default
+    if value in {"1", "true", "yes", "on"}:
+        return True
+    if value in {"0", "false", "no", "off"}:
+        return False
+    raise SettingError(name, value, "one of 1, 0, true, false, yes, no, on, off")
+
+
+def read_int(
+    name: str, default: int, *, low: int, high: int, env: Mapping[str, str] = os.environ
+) -> int:
+    value = env.get(name, "").strip()
+    if not value:
+        return default
+    expected = f"a whole number from {low} to {high}"
+    try:
+        number = int(value)
+    except ValueError:
+        raise SettingError(name, value, expected) from None
+    if not low <= number <= high:
+        raise SettingError(name, value, expected)
+    return number
+
+
+def read_list(name: str, default: str = "", *, env: Mapping[str, str] = os.environ) -> list[str]:
+    return [part.strip() for part in env.get(name, default).split(",") if part.strip()]
+
+
+def read_path(name: str, default: Path, *, env: Mapping[str, str] = os.environ) -> Path:
+    value = env.get(name, "")
+    return Path(value).expanduser().resolve() if value else default
+
+
+def read_database(name: str, default_sqlite: Path, *, env: Mapping[str, str] = os.environ) -> dict:
+    """Returns Django's DATABASES["default"] for a URL, or for SQLite where the variable is unset.
+
+    SQLite runs in WAL with immediate transactions, so that a writer waits instead of failing when a reader
+    becomes a writer.
+    """
+    url = env.get(name, "")
+    if not url or url.startswith("sqlite:"):
+        path = url.removeprefix("sqlite:").lstrip("/") if url else ""
+        return sqlite_database(Path("/" + path) if path else default_sqlite)
+    parts = urlsplit(url)
+    if parts.scheme not in {"postgres", "postgresql"} or not parts.path.strip("/"):
+        raise SettingError(name, url, "postgresql://USER:PASSWORD@HOST:PORT/NAME or sqlite:///PATH")
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": parts.path.strip("/"),
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": parts.hostname or "",
+        "PORT": str(parts.port or ""),
+        "CONN_MAX_AGE": 60,
+        "CONN_HEALTH_CHECKS": True,
+    }
+
+
+def sqlite_database(path: Path) -> dict:
+    return {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": str(path),
+        "OPTIONS": {
+            "transaction_mode": "IMMEDIATE",
+            "timeout": 30,
+            "init_command": "PRAGMA journal_mode=WAL;PRAGMA synchronous=NORMAL;PRAGMA mmap_size=134217728;",
+        },
+    }

@@ -1,0 +1,27 @@
+"""The default test suite: SQLite in memory or what DATABASE_URL names; no service, no file outside a temporary folder."""
+
+import os
+import tempfile
+from pathlib import Path
+
+os.environ.setdefault("HYDRA_VAR", tempfile.mkdtemp(prefix="hydra-test-"))
+
+from config import env  # noqa: E402
+from config.settings.base import *  # noqa: E402, F403
+from config.settings.base import REST_FRAMEWORK, STORAGES, VAR  # noqa: E402
+
+DEBUG = False
+SECRET_KEY = "only-for-tests-0123456789-abcdefghijklmnopqrstuvwxyz"
+HYDRA_LEDGER_SALT = "only-for-tests"
+ALLOWED_HOSTS = ["*"]
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
+DATABASES = {"default": env.read_database("DATABASE_URL", Path(VAR) / "test.sqlite3")}
+if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+    DATABASES["default"]["OPTIONS"]["init_command"] = "PRAGMA synchronous=OFF;"
+STORAGES = {**STORAGES, "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}}
+STATICFILES_DIRS = []
+CELERY_BROKER_URL = env.read_text("BROKER_URL", "memory://")
+CELERY_TASK_ALWAYS_EAGER = False
+HYDRA_OPEN_REGISTRATION_API = True
+LOGGING = {"version": 1, "disable_existing_loggers": False, "root": {"level": "WARNING"}}
