@@ -37,9 +37,7 @@ def read_bool(name: str, default: bool, *, env: Mapping[str, str] = os.environ) 
     raise SettingError(name, value, "one of 1, 0, true, false, yes, no, on, off")
 
 
-def read_int(
-    name: str, default: int, *, low: int, high: int, env: Mapping[str, str] = os.environ
-) -> int:
+def read_int(name: str, default: int, *, low: int, high: int, env: Mapping[str, str] = os.environ) -> int:
     value = env.get(name, "").strip()
     if not value:
         return default

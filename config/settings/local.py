@@ -1,9 +1,9 @@
 """The embedded stack of `make run` and `make demo`: one machine, its own keys, state under var/."""
 
 from config import env
+from config.secrets import load_or_create
 from config.settings.base import *  # noqa: F403
 from config.settings.base import VAR
-from config.secrets import load_or_create
 
 DEBUG = env.read_bool("DEBUG", False)
 ALLOWED_HOSTS = [*env.read_list("ALLOWED_HOSTS"), "localhost", "127.0.0.1", "[::1]"]

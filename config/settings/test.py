@@ -6,9 +6,9 @@ from pathlib import Path
 
 os.environ.setdefault("HYDRA_VAR", tempfile.mkdtemp(prefix="hydra-test-"))
 
-from config import env  # noqa: E402
-from config.settings.base import *  # noqa: E402, F403
-from config.settings.base import REST_FRAMEWORK, STORAGES, VAR  # noqa: E402
+from config import env
+from config.settings.base import *  # noqa: F403
+from config.settings.base import STORAGES, VAR
 
 DEBUG = False
 SECRET_KEY = "only-for-tests-0123456789-abcdefghijklmnopqrstuvwxyz"

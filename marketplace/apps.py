@@ -1,0 +1,9 @@
+"""The marketplace application."""
+
+from django.apps import AppConfig
+
+
+class MarketplaceConfig(AppConfig):
+    name = "marketplace"
+    label = "marketplace"
+    verbose_name = "Marketplace"
