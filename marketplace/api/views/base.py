@@ -1,0 +1,56 @@
+"""What every view shares: JSON whatever `Accept` says, and a limit on the body before it is read."""
+
+from typing import Any
+
+from django.http import Http404
+from drf_spectacular.utils import extend_schema
+from rest_framework.negotiation import DefaultContentNegotiation
+from rest_framework.permissions import AllowAny
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from marketplace.api.errors import TooBig
+from marketplace.api.parsers import StrictJSONParser
+
+JSON_BODY_BYTES = 2**20
+
+
+class JSONAnyway(DefaultContentNegotiation):
+    """Answers in JSON even where the caller asked for an image or a page: errors must stay readable."""
+
+    def select_renderer(
+        self, request: Request, renderers: Any, format_suffix: str | None = None
+    ) -> tuple[BaseRenderer, str]:
+        return renderers[0], renderers[0].media_type
+
+
+class View(APIView):
+    """Base of all doors. `max_body_bytes` is compared with Content-Length, which bounds what Django reads."""
+
+    content_negotiation_class = JSONAnyway
+    parser_classes = [StrictJSONParser]
+    max_body_bytes = JSON_BODY_BYTES
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        length = request.META.get("CONTENT_LENGTH") or "0"
+        if not length.isdigit() or int(length) > self.max_body_bytes:
+            raise TooBig(self.max_body_bytes)
+        super().initial(request, *args, **kwargs)
+
+
+@extend_schema(exclude=True)
+class NoSuchDoor(View):
+    """Any path under /api/v1/ that is not a door."""
+
+    authentication_classes = []
+    permission_classes = [AllowAny]
+
+    def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
+        self.http_method_names = [request.method.lower()]
+        setattr(self, request.method.lower(), self.refuse)
+        return super().dispatch(request, *args, **kwargs)
+
+    def refuse(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        raise Http404
