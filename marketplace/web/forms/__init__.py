@@ -1,0 +1,1 @@
+"""What people type, turned into the drafts that services take."""
