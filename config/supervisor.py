@@ -9,7 +9,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from pathlib import Path
 from typing import TextIO
 
@@ -63,7 +62,7 @@ def open_supervisor(stack: Stack, stream: TextIO) -> Supervisor:
 def hold(var: Path) -> TextIO:
     """Takes the state folder's lock for as long as the returned file is open. Raises AlreadyRunning."""
     (var / "run").mkdir(parents=True, exist_ok=True)
-    lock = open(var / "run" / "supervisor.lock", "a+")
+    lock = open(var / "run" / "supervisor.lock", "a+")  # noqa: SIM115 - the caller closes it
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -89,8 +88,6 @@ def bring_up(stack: Stack, supervisor: Supervisor) -> None:
     for title, arguments in preparations(stack):
         supervisor.console.say("supervisor", title)
         manage(stack, supervisor, *arguments)
-    watcher = threading.Thread(target=supervisor.watch, daemon=True)
-    watcher.start()
     for process in stack.services():
         supervisor.console.say("supervisor", f"starting {process.name}")
         supervisor.start(process)
