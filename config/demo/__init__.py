@@ -1,0 +1,1 @@
+"""`make demo`: the whole loop on real data, through HTTP as users would, every claim checked."""
