@@ -1,0 +1,199 @@
+"""From evidence to an outcome: what a campaign's policy says about an item, with its reasons in words.
+
+A flag alone never rejects: only technically bad items are refused without a person, and only where the
+policy leaves that on. Suspicion goes to a person. What counts as bad or suspect was decided by the validators.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+BUDGET_EXHAUSTED = "Good enough to accept, but the campaign's budget is exhausted: waiting for the sponsor."
+
+# Each with its reason. Shares and limits are the sponsor's to change; the names are part of the public API.
+POLICY_DEFAULTS: dict[str, Any] = {
+    "reject_bad_technical": True,  # an unreadable or empty thing is not worth a person's minute
+    "review_suspect_labels": True,  # label flags are 30-90 % right (data.md §4): a person decides
+    "review_suspect_duplicates": True,  # near, but the verification could not settle it
+    "near_duplicates": "duplicate",  # or "review": crops and re-encodings may be wanted
+    "cold_start": "accept",  # or "review": what to do while there is too little to check labels against
+    "cold_start_limit": 500,  # accepted unchecked at most; beyond it people look
+    "base_suspect_share": 0.08,  # label flags in honest data, until the campaign has its own history
+    "suspect_sigmas": 4.0,  # how far above its base a submission's share must be before all of it is reviewed
+    "suspect_share_min": 0.2,  # and never below this share
+    "suspect_items_min": 10,  # nor for fewer items than this: small numbers say little
+    "copied_rows_share": 0.5,  # tabular: more rows than this already present makes the submission a copy
+    "scarcity_strength": 0.5,  # factor from 1 - s to 1 + s
+    "scarcity_items_min": 20,  # no scarcity before this many accepted items carry the attribute
+    "reward_max_factor": 2.0,  # cap on quality × novelty × scarcity
+}
+_CHOICES = {"near_duplicates": ("duplicate", "review"), "cold_start": ("accept", "review")}
+_RANGES = {
+    "cold_start_limit": (0, 10**9),
+    "base_suspect_share": (0.0, 1.0),
+    "suspect_sigmas": (0.0, 100.0),
+    "suspect_share_min": (0.0, 1.0),
+    "suspect_items_min": (1, 10**9),
+    "copied_rows_share": (0.0, 1.0),
+    "scarcity_strength": (0.0, 1.0),
+    "scarcity_items_min": (1, 10**9),
+    "reward_max_factor": (0.1, 10.0),
+}
+
+
+class PolicyError(ValueError):
+    """`faults` maps each setting to what it must be: fix the input."""
+
+    def __init__(self, faults: Mapping[str, str]) -> None:
+        self.faults = dict(faults)
+        super().__init__("; ".join(f"{name}: {message}" for name, message in faults.items()))
+
+
+def check_policy(policy: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings a sponsor gave, checked; what is absent stays absent. Raises: PolicyError."""
+    faults: dict[str, str] = {}
+    for name, value in policy.items():
+        if name not in POLICY_DEFAULTS:
+            faults[name] = f"unknown; known are {', '.join(POLICY_DEFAULTS)}"
+        elif message := _fault_of(name, value):
+            faults[name] = message
+    if faults:
+        raise PolicyError(faults)
+    return dict(policy)
+
+
+def _fault_of(name: str, value: object) -> str:
+    default = POLICY_DEFAULTS[name]
+    if name in _CHOICES:
+        return "" if value in _CHOICES[name] else f"one of {', '.join(_CHOICES[name])}"
+    if isinstance(default, bool):
+        return "" if isinstance(value, bool) else "true or false"
+    low, high = _RANGES[name]
+    whole = isinstance(default, int)
+    if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
+        return "a whole number" if whole else "a number"
+    return "" if math.isfinite(value) and low <= value <= high else f"from {low:g} to {high:g}"
+
+
+def fill_policy(policy: Mapping[str, Any]) -> dict[str, Any]:
+    """The policy in force: defaults where the sponsor said nothing."""
+    return {**POLICY_DEFAULTS, **policy}
+
+
+@dataclass(frozen=True)
+class Sign:
+    """What one validator said of an item, without its numbers."""
+
+    validator: str
+    outcome: str  # ok | suspect | bad | not_enough_evidence
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Admission:
+    """`outcome` is accepted, duplicate, rejected or needs_review; `reason` reads as one sentence or a few."""
+
+    outcome: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Context:
+    """What is known beyond the item: is its whole submission in doubt, may unchecked labels still be accepted."""
+
+    policy: Mapping[str, Any]
+    submission_in_doubt: str = ""
+    cold_start_open: bool = True
+
+
+def admit(signs: Iterable[Sign], context: Context) -> Admission:
+    """The policy's outcome for one item. First match: duplicate, technically bad, anything for a person, accept."""
+    found = {sign.validator: sign for sign in signs}
+    twin, technical = found.get("duplicates"), found.get("technical")
+    if twin is not None and twin.outcome == "bad" and _twin_is_final(twin, context.policy):
+        return Admission("duplicate", _say(twin, "Already received."))
+    if technical is not None and technical.outcome == "bad" and context.policy["reject_bad_technical"]:
+        return Admission("rejected", _say(technical, "Not usable as it is."))
+    if doubts := _doubts(found, context):
+        return Admission("needs_review", " ".join(doubts)[:500])
+    return Admission("accepted", _say_accepted(found))
+
+
+def _twin_is_final(twin: Sign, policy: Mapping[str, Any]) -> bool:
+    return policy["near_duplicates"] == "duplicate" or any(
+        "same " in reason.lower() for reason in twin.reasons
+    )
+
+
+def _doubts(found: Mapping[str, Sign], context: Context) -> list[str]:
+    policy, doubts = context.policy, []
+    if context.submission_in_doubt:
+        doubts.append(context.submission_in_doubt)
+    for name, sign in sorted(found.items()):
+        if sign.outcome == "bad":  # technical, with rejection off; near duplicates, for review; labels always
+            doubts.append(_say(sign, f"The {name} check failed."))
+        elif sign.outcome == "suspect" and _is_reviewed(name, policy):
+            doubts.append(_say(sign, f"The {name} check is in doubt."))
+    labels = found.get("labels")
+    unchecked = labels is None or labels.outcome == "not_enough_evidence"
+    if unchecked and (policy["cold_start"] == "review" or not context.cold_start_open):
+        doubts.append("There is too little evidence to check this label.")
+    return doubts
+
+
+def _is_reviewed(validator: str, policy: Mapping[str, Any]) -> bool:
+    """A technical suspicion lowers the quality, and with it the reward; the others need a person."""
+    if validator == "technical":
+        return False
+    setting = {"labels": "review_suspect_labels", "duplicates": "review_suspect_duplicates"}.get(validator)
+    return setting is None or bool(policy[setting])
+
+
+def _say(sign: Sign, otherwise: str) -> str:
+    return " ".join(sign.reasons)[:500] or otherwise
+
+
+def _say_accepted(found: Mapping[str, Sign]) -> str:
+    labels = found.get("labels")
+    if labels is None or labels.outcome == "not_enough_evidence":
+        return "Passed the checks; there was not enough evidence to check the label."
+    return "Passed the checks."
+
+
+@dataclass(frozen=True)
+class Base:
+    """How often honest labels are flagged: by the policy, or by the campaign's own history once it is long enough."""
+
+    flagged: int
+    checked: int
+    default_share: float
+    history_min: int = 200
+
+    @property
+    def share(self) -> float:
+        return self.flagged / self.checked if self.checked >= self.history_min else self.default_share
+
+
+def doubt_submission(flagged: int, checked: int, base: Base, policy: Mapping[str, Any]) -> str:
+    """Why a whole submission needs a person, or "" where its share of implausible labels is ordinary.
+
+    Far above means: more than `suspect_sigmas` standard deviations of a binomial with the base's share, at
+    least `suspect_share_min`, and at least `suspect_items_min` checked items.
+    """
+    if checked < policy["suspect_items_min"]:
+        return ""
+    share, expected = flagged / checked, base.share
+    spread = math.sqrt(max(expected * (1 - expected), 1e-4) / checked)
+    limit = max(policy["suspect_share_min"], expected + policy["suspect_sigmas"] * spread)
+    if share <= limit:
+        return ""
+    return (
+        f"{flagged} of the {checked} labels of this submission look implausible ({share:.0%}, where about "
+        f"{expected:.0%} is usual), so all of it waits for a person."
+    )
+
+
+def merge_signs(findings: Sequence[Any]) -> list[Sign]:
+    """Signs of validators' findings or of Evidence rows: anything with validator, outcome and reasons."""
+    return [Sign(one.validator, str(one.outcome), tuple(one.reasons)) for one in findings]
