@@ -39,6 +39,9 @@ class UploadLimits:
     ratio: float = 1100.0  # deflate cannot exceed 1032:1; a directory that claims more lies
 
 
+UPLOAD_LIMITS = UploadLimits()
+
+
 @dataclass(frozen=True)
 class Entry:
     """One thing found in an upload: data to take, a system file to ignore, or something refused and why.
@@ -105,6 +108,9 @@ class DecodeLimits:
     memory_bytes: int = 1024 * MIB
     cpu_s: int = 20
     wall_s: float = 30.0
+
+
+DECODE_LIMITS = DecodeLimits()
 
 
 @dataclass(frozen=True)
