@@ -1,0 +1,93 @@
+"""How values look on pages: money, shares, states, bars, icons. Nothing here decides anything."""
+
+from typing import Any
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from marketplace.rules.money import format_hyd
+from marketplace.templatetags.states import State, state_of
+
+register = template.Library()
+
+
+@register.filter
+def hyd(nano: int | None) -> str:
+    """1_234_500_000_000 → "1,234.5": exact, thousands grouped, no trailing zeros."""
+    if nano is None:
+        return "–"
+    whole, dot, rest = format_hyd(int(nano)).partition(".")
+    sign = "−" if whole.startswith("-") else ""
+    return f"{sign}{int(whole.lstrip('-')):,}{dot}{rest}"
+
+
+@register.filter
+def percent(share: float | None, digits: int = 0) -> str:
+    return "–" if share is None else f"{100 * float(share):.{int(digits)}f} %"
+
+
+@register.filter
+def figure(value: float | None, digits: int = 2) -> str:
+    return "–" if value is None else f"{float(value):.{int(digits)}f}"
+
+
+@register.filter
+def short_id(value: Any) -> str:
+    """The first block of an id or hash, enough to tell two apart on a page."""
+    return str(value)[:10] if str(value).startswith("0x") else str(value)[:8]
+
+
+@register.filter
+def get(mapping: Any, key: Any) -> Any:
+    """A dictionary's value by a key that is only known in the template."""
+    return mapping.get(key, "") if hasattr(mapping, "get") else ""
+
+
+@register.filter
+def words(value: str) -> str:
+    """`near_duplicate` → "near duplicate"."""
+    return str(value).replace("_", " ").replace("-", " ")
+
+
+@register.simple_tag
+def icon(name: str) -> SafeString:
+    return format_html('<i class="bi bi-{}" aria-hidden="true"></i>', name)
+
+
+@register.simple_tag
+def badge(kind: str, value: str) -> SafeString:
+    """A state as icon and words: colour is never the only sign."""
+    state: State = state_of(kind, value)
+    return format_html(
+        '<span class="badge-state tone-{}"><i class="bi bi-{}" aria-hidden="true"></i>{}</span>',
+        state.tone, state.icon, state.label,
+    )  # fmt: skip
+
+
+@register.simple_tag
+def tone(kind: str, value: str) -> str:
+    return f"tone-{state_of(kind, value).tone}"
+
+
+@register.simple_tag
+def bar(value: float | None, whole: float = 1, label: str = "", target: float | None = None) -> SafeString:
+    """A horizontal bar as SVG, since the content policy forbids inline styles. `target` draws a mark."""
+    filled = _share(value, whole)
+    mark = SafeString("")
+    if target is not None:
+        at = f"{_share(target, whole):.2f}%"
+        mark = format_html('<line x1="{}" x2="{}" y1="0" y2="100%"/>', at, at)
+    name = label or _("%(share)s of the whole") % {"share": f"{filled:.0f} %"}
+    return format_html(
+        '<svg class="bar" role="img" aria-label="{}"><rect width="{}%" height="100%"/>{}</svg>',
+        name, f"{filled:.2f}", mark,
+    )  # fmt: skip
+
+
+def _share(value: float | None, whole: float) -> float:
+    """Percent of `whole`, kept within 0 and 100."""
+    if value is None or not whole:
+        return 0.0
+    return max(0.0, min(100.0, 100 * float(value) / float(whole)))
