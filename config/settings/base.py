@@ -127,6 +127,8 @@ REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "marketplace.api.errors.handle_exception",
     "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
+    # Per client address: doors that hand out accounts and secrets (marketplace.api.throttles).
+    "DEFAULT_THROTTLE_RATES": {"register": "30/min", "sign_in": "60/min", "enrol": "60/min"},
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Hydra API",
@@ -134,6 +136,11 @@ SPECTACULAR_SETTINGS = {
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
     "COMPONENT_SPLIT_REQUEST": True,
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "marketplace.api.schema.describe_refusals",
+    ],
 }
 
 CONTENT_SECURITY_POLICY = {

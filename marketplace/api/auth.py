@@ -1,6 +1,7 @@
 """Who is calling, and which scopes the call carries: bearer tokens, sessions, and the permission that compares.
 
-Tokens are looked up by `services.accounts`; what a caller may see of the objects behind a door is `visibility`'s.
+Tokens are looked up by `services.accounts`, by the hash of 256 random bits: timing tells nothing of use.
+What a caller may see of the objects behind a door is `visibility`'s.
 """
 
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
 from marketplace.models import ApiToken, User
+from marketplace.services.accounts import authenticate_token
 
 if TYPE_CHECKING:  # DRF loads this module while it defines its views
     from rest_framework.views import APIView
@@ -30,7 +32,7 @@ class BearerAuthentication(BaseAuthentication):
             return None
         if len(parts) != 2:
             raise AuthenticationFailed("Send the header as: Authorization: Bearer hyd_…")
-        token = _find_token(parts[1].decode("latin-1"), timezone.now())
+        token = authenticate_token(parts[1].decode("latin-1"), timezone.now())
         if token is None:
             raise AuthenticationFailed("This token is unknown, expired or revoked.")
         _note_use(token, timezone.now())
@@ -38,14 +40,6 @@ class BearerAuthentication(BaseAuthentication):
 
     def authenticate_header(self, request: Request) -> str:
         return 'Bearer realm="hydra"'
-
-
-def _find_token(secret: str, now: datetime) -> ApiToken | None:
-    """The secret has 256 random bits and is compared by its SHA-256 in an index: timing tells nothing of use."""
-    token = ApiToken.objects.select_related("user").filter(digest=ApiToken.digest_of(secret)).first()
-    if token is None or not token.is_usable(now) or not token.user.is_active:
-        return None
-    return token
 
 
 def _note_use(token: ApiToken, now: datetime) -> None:

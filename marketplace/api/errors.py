@@ -1,5 +1,7 @@
 """Every refusal of the API as `{"code", "message", "fields"?}`: from DRF, Django, the database or our own packages.
 
+`fields` maps a place in the input ("parameters.steps", "items.3") to a list of what is wrong there, in words.
+
 retry later     429 throttled · 503 busy · 409 in_progress
 fix the input   400 invalid · 400 unreadable · 413 too_big · 415 media_type · 422 key_reused
 ask for access  401 unauthenticated · 403 scope | forbidden · 404 not_found (also: exists, but is not yours)
@@ -22,14 +24,13 @@ from django.http import Http404
 from rest_framework import exceptions as drf
 from rest_framework.response import Response
 
+from marketplace.errors import MarketError
+
 log = logging.getLogger("marketplace.api")
 
 
 class Refused(drf.APIException):
-    """A refusal made by the API itself; services raise their own errors.
-
-    `fields` names the places in the input, as {"name": ["what to do"]}.
-    """
+    """A refusal made by the API itself; services raise their own errors (marketplace.errors)."""
 
     def __init__(self, status: int, code: str, message: str, *, retry_after_s: int | None = None) -> None:
         super().__init__(message, code)
@@ -61,6 +62,9 @@ def _own_error(exc: Exception) -> _Answer | None:
     if isinstance(exc, Refused):
         headers = {} if exc.wait is None else {"Retry-After": str(exc.wait)}
         return exc.status_code, {"code": exc.code, "message": str(exc.detail)}, headers
+    if isinstance(exc, MarketError):
+        answer = {"code": exc.code, "message": exc.message, **({"fields": exc.fields} if exc.fields else {})}
+        return exc.status, answer, {"Retry-After": "1"} if exc.advice == "retry" else {}
     return None
 
 

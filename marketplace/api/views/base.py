@@ -1,18 +1,23 @@
 """What every view shares: JSON whatever `Accept` says, and a limit on the body before it is read."""
 
+from collections.abc import Callable
 from typing import Any
 
-from django.http import Http404
+from django.db.models import QuerySet
+from django.http import Http404, HttpResponse
 from drf_spectacular.utils import extend_schema
 from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.permissions import AllowAny
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 
 from marketplace.api.errors import TooBig
+from marketplace.api.pagination import NewestFirst
 from marketplace.api.parsers import StrictJSONParser
+from marketplace.api.schema import openapi_yaml
 
 JSON_BODY_BYTES = 2**20
 
@@ -31,6 +36,7 @@ class View(APIView):
 
     content_negotiation_class = JSONAnyway
     parser_classes = [StrictJSONParser]
+    pagination_class = NewestFirst
     max_body_bytes = JSON_BODY_BYTES
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
@@ -38,6 +44,21 @@ class View(APIView):
         if not length.isdigit() or int(length) > self.max_body_bytes:
             raise TooBig(self.max_body_bytes)
         super().initial(request, *args, **kwargs)
+
+    def read(self, serializer: type[Serializer[Any]], data: Any = None) -> dict[str, Any]:
+        """The checked body (or `data`). Raises: ValidationError, shown as 400 with the places named."""
+        form = serializer(data=self.request.data if data is None else data, context={"request": self.request})
+        form.is_valid(raise_exception=True)
+        return form.validated_data
+
+    def read_query(self, serializer: type[Serializer[Any]]) -> dict[str, Any]:
+        return self.read(serializer, self.request.query_params.dict())
+
+    def page(self, rows: QuerySet[Any], show: Callable[[list[Any]], Any]) -> Response:
+        """One page of `rows`; `show` renders the rows of that page."""
+        pages = self.pagination_class()
+        chosen = pages.paginate_queryset(rows, self.request, view=self)
+        return pages.get_paginated_response(show(list(chosen or [])))
 
 
 @extend_schema(exclude=True)
@@ -54,3 +75,14 @@ class NoSuchDoor(View):
 
     def refuse(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         raise Http404
+
+
+@extend_schema(exclude=True)
+class Schema(View):
+    """The OpenAPI file; open to everyone, since it says nothing that the documentation does not."""
+
+    authentication_classes = []
+    permission_classes = [AllowAny]
+
+    def get(self, request: Request) -> HttpResponse:
+        return HttpResponse(openapi_yaml(), content_type="application/vnd.oai.openapi; charset=utf-8")

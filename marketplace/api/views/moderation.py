@@ -1,0 +1,77 @@
+"""What waits for a moderator, and one decision on several items."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from marketplace.api import visibility
+from marketplace.api.idempotency import answer_once
+from marketplace.api.pagination import OldestFirst
+from marketplace.api.serializers import items as shapes
+from marketplace.api.views.base import View
+from marketplace.api.views.items import show_items
+from marketplace.errors import NotFound
+from marketplace.models import Item
+from marketplace.services import moderation
+
+
+class QueueQuery(serializers.Serializer[Any]):
+    campaign = serializers.SlugField(max_length=80, required=False, help_text="Only this campaign's items.")
+
+
+class VerdictsOut(serializers.Serializer[Any]):
+    decided = serializers.IntegerField()
+    verdicts = shapes.VerdictOut(many=True)
+
+
+class Queue(View):
+    scopes = {"GET": ("moderate",)}
+    pagination_class = OldestFirst
+
+    @extend_schema(
+        summary="List items that wait for a moderator",
+        description="Oldest first; the caller's own items are left out.",
+        parameters=[QueueQuery],
+        responses=shapes.ItemOut(many=True),
+        tags=["moderation"],
+    )
+    def get(self, request: Request) -> Response:
+        rows = visibility.items(request).filter(state=Item.State.PENDING, needs_review=True)
+        rows = rows.exclude(contributor=request.user)
+        if slug := self.read_query(QueueQuery).get("campaign"):
+            rows = rows.filter(campaign__slug=slug)
+        return self.page(rows, lambda page: show_items(request, page))
+
+
+class BulkVerdicts(View):
+    scopes = {"POST": ("moderate",)}
+
+    @extend_schema(
+        summary="Accept or reject several items",
+        description="All or none: one unknown id is 404, one already decided is 409, and nothing is changed.",
+        request=shapes.VerdictsIn,
+        responses={201: VerdictsOut},
+        tags=["moderation"],
+    )
+    def post(self, request: Request) -> Response:
+        wish = self.read(shapes.VerdictsIn)
+        items = _all_of(request, wish.pop("items"))
+
+        def act(key: str) -> Response:
+            made = moderation.decide_many(items, moderator=request.user, idempotency_key=key, **wish)
+            return Response(
+                {"decided": len(made), "verdicts": shapes.VerdictOut(made, many=True).data}, status=201
+            )
+
+        return answer_once(request, act)
+
+
+def _all_of(request: Request, public_ids: list[Any]) -> list[Item]:
+    wanted = list(dict.fromkeys(public_ids))
+    found = {item.public_id: item for item in visibility.items(request).filter(public_id__in=wanted)}
+    if len(found) != len(wanted):
+        raise NotFound
+    return [found[public_id] for public_id in wanted]

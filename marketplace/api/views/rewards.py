@@ -1,0 +1,81 @@
+"""Balances, their statement, unlocking tokens into credits, and the ledger's totals for everyone."""
+
+from dataclasses import asdict
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.utils.urls import replace_query_param
+
+from ledger import service as ledger
+from marketplace.api.idempotency import answer_once
+from marketplace.api.serializers import rewards as shapes
+from marketplace.api.views.base import View
+from marketplace.services import rewards
+
+
+class BalanceView(View):
+    @extend_schema(summary="Show the caller's balances", responses=shapes.Balance, tags=["rewards"])
+    def get(self, request: Request) -> Response:
+        return Response(shapes.Balance(ledger.balances(request.user.ledger_ref)).data)
+
+
+class Statement(View):
+    @extend_schema(
+        summary="List what changed the caller's balances",
+        description="Newest first; every amount with the item or job it is for and the transaction that recorded it.",
+        parameters=[shapes.StatementQuery],
+        responses=shapes.StatementPage,
+        tags=["rewards"],
+    )
+    def get(self, request: Request) -> Response:
+        query = self.read_query(shapes.StatementQuery)
+        limit = query["limit"]
+        lines = ledger.statement(
+            request.user.ledger_ref, kind=query.get("kind"), limit=limit + 1, before=query.get("before")
+        )
+        following = None
+        if len(lines) > limit:
+            address = request.build_absolute_uri()
+            following = replace_query_param(address, "before", lines[limit - 1].id)
+        shown = shapes.StatementLine(lines[:limit], many=True).data
+        return Response({"results": shown, "next": following})
+
+
+class Unlock(View):
+    @extend_schema(
+        summary="Turn tokens into credits",
+        description="Takes `amount_nano` from available at once; credits follow when the ledger has confirmed it. "
+        "409 `insufficient_funds` where less is available. Send an Idempotency-Key.",
+        request=shapes.UnlockIn,
+        responses={201: shapes.UnlockOut},
+        tags=["rewards"],
+    )
+    def post(self, request: Request) -> Response:
+        amount = self.read(shapes.UnlockIn)["amount_nano"]
+
+        def act(key: str) -> Response:
+            unlocked = rewards.unlock(request.user, amount, key=key)
+            balance = ledger.balances(request.user.ledger_ref)
+            answer: dict[str, Any] = {
+                "status": unlocked.status,
+                "amount": unlocked.amount,
+                "balance": balance,
+            }
+            return Response(shapes.UnlockOut(answer).data, status=201)
+
+        return answer_once(request, act)
+
+
+class Totals(View):
+    public = True
+
+    @extend_schema(
+        summary="Show the ledger's totals",
+        description="The books' sums and the contract's own at the block given, all in nano. No account is named.",
+        responses=shapes.LedgerTotals,
+        tags=["rewards"],
+    )
+    def get(self, request: Request) -> Response:
+        return Response(asdict(ledger.totals()))
