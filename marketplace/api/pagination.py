@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rest_framework.pagination import CursorPagination
+from rest_framework.pagination import CursorPagination, PageNumberPagination
 from rest_framework.response import Response
 
 
@@ -34,3 +34,13 @@ class ByStep(NewestFirst):
     """A job's rounds, of which there is one per step."""
 
     ordering = "step"
+
+
+class Numbered(PageNumberPagination):
+    """For lists ordered by a score; a row may shift between pages while others decide."""
+
+    page_size = 50
+    page_size_query_param = "limit"
+    max_page_size = 200
+    get_paginated_response = NewestFirst.get_paginated_response  # type: ignore[assignment]
+    get_paginated_response_schema = NewestFirst.get_paginated_response_schema  # type: ignore[assignment]

@@ -9,12 +9,13 @@ from rest_framework.response import Response
 
 from marketplace.api import visibility
 from marketplace.api.idempotency import answer_once
-from marketplace.api.pagination import OldestFirst
+from marketplace.api.pagination import Numbered
 from marketplace.api.serializers import items as shapes
 from marketplace.api.views.base import View
 from marketplace.api.views.items import show_items
 from marketplace.errors import NotFound
 from marketplace.models import Item
+from marketplace.selectors import moderation as selectors
 from marketplace.services import moderation
 
 
@@ -29,20 +30,18 @@ class VerdictsOut(serializers.Serializer[Any]):
 
 class Queue(View):
     scopes = {"GET": ("moderate",)}
-    pagination_class = OldestFirst
+    pagination_class = Numbered
 
     @extend_schema(
         summary="List items that wait for a moderator",
-        description="Oldest first; the caller's own items are left out.",
+        description="The most doubtful first; the caller's own items are left out.",
         parameters=[QueueQuery],
         responses=shapes.ItemOut(many=True),
         tags=["moderation"],
     )
     def get(self, request: Request) -> Response:
-        rows = visibility.items(request).filter(state=Item.State.PENDING, needs_review=True)
-        rows = rows.exclude(contributor=request.user)
-        if slug := self.read_query(QueueQuery).get("campaign"):
-            rows = rows.filter(campaign__slug=slug)
+        slug = self.read_query(QueueQuery).get("campaign", "")
+        rows = selectors.queue(request.user, campaign_slug=slug).select_related("duplicate_of")
         return self.page(rows, lambda page: show_items(request, page))
 
 

@@ -13,7 +13,8 @@ from marketplace.api.pagination import OldestFirst
 from marketplace.api.serializers import network as shapes
 from marketplace.api.throttles import EnrolThrottle
 from marketplace.api.views.base import View
-from marketplace.models import Backbone, Peer
+from marketplace.models import Peer
+from marketplace.selectors import network as selectors
 from marketplace.services import network as services
 
 SHOWN_FOR = timedelta(days=1)  # a peer not heard of for longer has left
@@ -49,7 +50,7 @@ class Enrol(View):
         answer = {
             "peer_id": enrolled.peer.peer_id,
             "token": enrolled.secret,
-            "backbones": Backbone.objects.all(),
+            "backbones": selectors.backbones(timezone.now()),
         }
         return Response(shapes.EnrolOut(answer).data, status=201)
 
@@ -59,12 +60,13 @@ class Backbones(View):
 
     @extend_schema(
         summary="List where the network is found",
-        description="Newest announcement first.",
+        description="Those that announced themselves within the last seconds, the newest first.",
         responses=shapes.BackbonesPage,
         tags=["network"],
     )
     def get(self, request: Request) -> Response:
-        return Response({"results": shapes.BackboneOut(Backbone.objects.all(), many=True).data, "next": None})
+        rows = selectors.backbones(timezone.now())
+        return Response({"results": shapes.BackboneOut(rows, many=True).data, "next": None})
 
     @extend_schema(
         summary="Announce a backbone",
