@@ -74,7 +74,7 @@ class Console:
 
     def follow(self, name: str, source: TextIO) -> None:
         """Copies a process's output until it ends (runs in its own thread)."""
-        with open(self.log_folder / f"{name}.log", "a", encoding="utf-8") as log:
+        with source, open(self.log_folder / f"{name}.log", "a", encoding="utf-8") as log:
             for line in source:
                 log.write(line)
                 log.flush()

@@ -21,6 +21,7 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     DATABASES["default"]["OPTIONS"]["init_command"] = "PRAGMA synchronous=OFF;"
 STORAGES = {**STORAGES, "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}}
 STATICFILES_DIRS = []
+(Path(VAR) / "static").mkdir(parents=True, exist_ok=True)  # whitenoise warns where it is missing
 CELERY_BROKER_URL = env.read_text("BROKER_URL", "memory://")
 CELERY_TASK_ALWAYS_EAGER = False
 HYDRA_OPEN_REGISTRATION_API = True

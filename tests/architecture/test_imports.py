@@ -6,7 +6,9 @@ import sys
 
 import pytest
 
-PROBE = "import sys, json, importlib; importlib.import_module({module!r}); print(json.dumps(sorted(sys.modules)))"
+PROBE = (
+    "import sys, json, importlib; importlib.import_module({module!r}); print(json.dumps(sorted(sys.modules)))"
+)
 
 
 def loaded_by(module: str) -> set[str]:

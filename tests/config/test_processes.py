@@ -1,0 +1,89 @@
+"""The supervisor's engine on real processes: readiness, restart after a kill, clean stop, prefixed logs."""
+
+import io
+import json
+import os
+import signal
+import sys
+import threading
+import time
+
+import pytest
+
+from config.processes import Console, Process, StartError, Supervisor, describe_exit
+
+FOREVER = "import signal, sys, time; print('up', flush=True); signal.signal(15, lambda *_: sys.exit(0)); time.sleep(60)"
+
+
+def open_supervisor(tmp_path):
+    (tmp_path / "run").mkdir()
+    return Supervisor(Console(io.StringIO(), tmp_path / "log"), tmp_path / "run" / "processes.json")
+
+
+def python(tmp_path, code, **fields):
+    return Process("sample", [sys.executable, "-c", code], dict(os.environ), tmp_path, **fields)
+
+
+def wait_until(holds, limit_s=10.0):
+    deadline = time.monotonic() + limit_s
+    while not holds():
+        assert time.monotonic() < deadline, "did not happen in time"
+        threading.Event().wait(0.01)
+
+
+def test_output_is_prefixed_and_kept(tmp_path):
+    supervisor = open_supervisor(tmp_path)
+    supervisor.start(python(tmp_path, FOREVER))
+    try:
+        wait_until(lambda: "sample     | up" in supervisor.console.stream.getvalue())
+        assert (tmp_path / "log" / "sample.log").read_text() == "up\n"
+    finally:
+        supervisor.stop()
+
+
+def test_a_process_that_ends_at_its_start_is_told_with_its_log(tmp_path):
+    supervisor = open_supervisor(tmp_path)
+    with pytest.raises(StartError, match=r"sample ended at its start with code 3; its log is .*sample\.log"):
+        supervisor.start(python(tmp_path, "raise SystemExit(3)", is_ready=lambda: False))
+
+
+def test_a_process_that_never_gets_ready_is_told(tmp_path):
+    supervisor = open_supervisor(tmp_path)
+    try:
+        with pytest.raises(StartError, match="not ready within 0 s"):
+            supervisor.start(python(tmp_path, FOREVER, is_ready=lambda: False, ready_s=0.2))
+    finally:
+        supervisor.stop()
+
+
+def test_a_killed_process_is_started_again_and_the_stop_is_clean(tmp_path):
+    supervisor = open_supervisor(tmp_path)
+    supervisor.start(python(tmp_path, FOREVER))
+    first = supervisor.running["sample"].handle.pid
+    watcher = threading.Thread(target=supervisor.watch)
+    watcher.start()
+    os.kill(first, signal.SIGKILL)
+    wait_until(lambda: supervisor.running["sample"].handle.pid != first)
+    assert json.loads(supervisor.pids_file.read_text())["sample"] == supervisor.running["sample"].handle.pid
+    wait_until(lambda: supervisor.console.stream.getvalue().count("| up") == 2)
+    assert (
+        "sample ended (killed by SIGKILL); starting it again in 0.5 s" in supervisor.console.stream.getvalue()
+    )
+    supervisor.stop()
+    watcher.join(5)
+    assert supervisor.running["sample"].handle.returncode == 0
+    assert not supervisor.pids_file.exists()
+
+
+def test_a_deaf_process_is_killed(tmp_path):
+    supervisor = open_supervisor(tmp_path)
+    deaf = "import signal, time; signal.signal(15, signal.SIG_IGN); print('up', flush=True); time.sleep(60)"
+    supervisor.start(python(tmp_path, deaf, stop_s=0.2))
+    wait_until(lambda: "| up" in supervisor.console.stream.getvalue())
+    supervisor.stop()
+    assert supervisor.running["sample"].handle.returncode == -signal.SIGKILL
+
+
+def test_exits_in_words():
+    assert describe_exit(2) == "exit code 2"
+    assert describe_exit(-9) == "killed by SIGKILL"
