@@ -21,7 +21,8 @@ from ledger.chain.port import (
     Unlock,
 )
 
-Emitted = tuple[str, dict[str, int | bytes | str]]
+EventArgs = dict[str, int | bytes | str]
+Emitted = tuple[str, EventArgs]
 ZERO_ID = bytes(32)
 
 
@@ -97,7 +98,7 @@ class FakeContract:
         for number, account, amount in zip(batch, call.accounts, call.amounts, strict=True):
             self.at(account).available += amount
             emitted.append(("RewardRecorded", {"number": number, "account": account, "amount": amount}))
-        batch_args = {"first": call.first, "count": len(batch), "evidenceRoot": call.evidence_root}
+        batch_args: EventArgs = {"first": call.first, "count": len(batch), "evidenceRoot": call.evidence_root}
         return [*emitted, ("BatchRecorded", batch_args)]
 
     def unlock(self, call: Unlock) -> list[Emitted]:
@@ -140,7 +141,12 @@ class FakeContract:
         emitted: list[Emitted] = []
         for i, (account, amount) in enumerate(zip(call.accounts, call.amounts, strict=True)):
             self.at(account).available += amount
-            args = {"job": call.job, "number": call.first + i, "account": account, "amount": amount}
+            args: EventArgs = {
+                "job": call.job,
+                "number": call.first + i,
+                "account": account,
+                "amount": amount,
+            }
             emitted.append(("WorkerPaid", args))
         return emitted
 
