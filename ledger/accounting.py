@@ -22,7 +22,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ledger.errors import BadAmount, UnbalancedPosting
+from ledger.errors import BadInput, UnbalancedPosting
 
 MAX_AMOUNT = 2**62  # leaves a bit of SQLite's signed 64 for sums of two
 
@@ -188,15 +188,19 @@ def refuse(operation: Operation, *, settle_refused: bool = False) -> Moves:
     counted it as used, and it waits in `unpaid` for an operator.
     """
     match operation:
-        case Reward(campaign, user, _, _):
-            lines = [(Kind.PENDING, user, -operation.paid), (Kind.BUDGET, campaign, operation.paid)]
+        case Reward():
+            return inverse(request(operation))
         case Unlock(user, amount):
             lines = [(Kind.UNLOCKING, user, -amount), (Kind.AVAILABLE, user, amount)]
         case Lock(user, job, maximum):
             lines = [(Kind.LOCKING, job, -maximum), (Kind.CREDITS, user, maximum)]
         case Settle(_, job, maximum, used, _):
             rest, burned = maximum - used, used - operation.paid
-            lines = [(Kind.RETURNING, job, -rest), (Kind.BURNING, job, -burned), (Kind.ESCROW, job, rest + burned)]
+            lines = [
+                (Kind.RETURNING, job, -rest),
+                (Kind.BURNING, job, -burned),
+                (Kind.ESCROW, job, rest + burned),
+            ]
         case Pay(job, payouts):
             goal = Kind.ESCROW if settle_refused else Kind.UNPAID
             lines = [(Kind.PAYABLE, volunteer, -part) for volunteer, part in payouts]
@@ -260,7 +264,7 @@ def shortfall_slot(slot: Slot) -> Slot:
 
 
 def check_amount(name: str, amount: object, *, low: int = 1) -> int:
-    """Returns the amount. Raises: BadAmount when it is not an int (bool is not) from `low` to MAX_AMOUNT."""
+    """Returns the amount. Raises: BadInput  when it is not an int (bool is not) from `low` to MAX_AMOUNT."""
     if isinstance(amount, bool) or not isinstance(amount, int) or not low <= amount <= MAX_AMOUNT:
-        raise BadAmount(name, amount, f"a whole number of nano from {low} to {MAX_AMOUNT}")
+        raise BadInput(name, amount, f"a whole number of nano from {low} to {MAX_AMOUNT}")
     return amount

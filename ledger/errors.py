@@ -2,7 +2,7 @@
 
 LedgerError
 ├── KeyReused              fix the input: this idempotency key was used for another request
-├── BadAmount              fix the input: an amount that is not a whole number of nano in range
+├── BadInput               fix the input: an amount or another field is out of its range
 ├── BudgetExhausted        fix the input: the campaign's budget does not cover the reward
 ├── InsufficientTokens     fix the input: less is available than was asked to be unlocked
 ├── InsufficientCredits    fix the input: fewer credits are spendable than the lock asks for
@@ -38,12 +38,12 @@ class KeyReused(LedgerError):
         super().__init__(f"The key {key!r} was already used for a different request; use a new key.")
 
 
-class BadAmount(LedgerError):
-    """An amount is not a whole number of nano within the ledger's range."""
+class BadInput(LedgerError):
+    """A field of a request is out of its range: an amount that is not a whole number of nano, an empty key."""
 
-    def __init__(self, name: str, amount: object, expected: str) -> None:
-        self.name, self.amount, self.expected = name, amount, expected
-        super().__init__(f"{name} is {amount!r}; expected {expected}.")
+    def __init__(self, name: str, value: object, expected: str) -> None:
+        self.name, self.value, self.expected = name, value, expected
+        super().__init__(f"{name} is {value!r}; expected {expected}.")
 
 
 class BudgetExhausted(LedgerError):
@@ -147,7 +147,9 @@ class WrongChain(ChainError):
 
     def __init__(self, expected: str, found: str) -> None:
         self.expected, self.found = expected, found
-        super().__init__(f"Expected {expected}, found {found}; check the chain's URL, or deploy the contract there.")
+        super().__init__(
+            f"Expected {expected}, found {found}; check the chain's URL, or deploy the contract there."
+        )
 
 
 class KeyMissing(ChainError):

@@ -18,7 +18,9 @@ class Owner(models.Model):
     """Someone or something the books know: a reference that only the caller understands, and an opaque id on chain."""
 
     ref = models.CharField(max_length=100, unique=True)
-    chain_id = models.CharField(max_length=64, unique=True, help_text="32 bytes in hex: salted hash of the reference.")
+    chain_id = models.CharField(
+        max_length=64, unique=True, help_text="32 bytes in hex: salted hash of the reference."
+    )
 
     def __str__(self) -> str:
         return self.ref
@@ -75,7 +77,9 @@ class Entry(models.Model):
     item = models.ForeignKey(
         "ledger.OutboxItem", null=True, blank=True, on_delete=models.PROTECT, related_name="entries"
     )
-    key = models.CharField(max_length=200, null=True, blank=True, unique=True, help_text="For entries without an item.")
+    key = models.CharField(
+        max_length=200, null=True, blank=True, unique=True, help_text="For entries without an item."
+    )
 
     class Meta:
         verbose_name_plural = "entries"

@@ -14,7 +14,9 @@ class ChainEventRow(models.Model):
     name = models.CharField(max_length=40)
     args = models.JSONField()
     canonical = models.BooleanField(default=True)
-    posted = models.BooleanField(default=False, help_text="Moved the books by itself: deposits and withdrawals.")
+    posted = models.BooleanField(
+        default=False, help_text="Moved the books by itself: deposits and withdrawals."
+    )
 
     class Meta:
         constraints = [
@@ -34,6 +36,9 @@ class IndexedBlock(models.Model):
     chain = models.CharField(max_length=80)
     number = models.BigIntegerField()
     hash = models.CharField(max_length=66)
+    matters = models.BooleanField(
+        default=False, help_text="Holds something of ours; others are forgotten when final."
+    )
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["chain", "number"], name="one_hash_per_block")]

@@ -54,7 +54,9 @@ class ChainTx(models.Model):
     nonce = models.BigIntegerField()
     fee = models.JSONField(default=dict)
     signed_at = models.DateTimeField()
-    broadcast_at = models.DateTimeField(null=True, blank=True, help_text="Last time the bytes were handed to the node.")
+    broadcast_at = models.DateTimeField(
+        null=True, blank=True, help_text="Last time the bytes were handed to the node."
+    )
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["batch", "attempt"], name="attempts_are_numbered")]
@@ -85,13 +87,17 @@ class OutboxItem(models.Model):
 
     kind = models.CharField(max_length=10, choices=Kind.choices)
     key = models.CharField(max_length=200)
-    fingerprint = models.CharField(max_length=64, help_text="Hash of the request, to tell a retry from a reused key.")
+    fingerprint = models.CharField(
+        max_length=64, help_text="Hash of the request, to tell a retry from a reused key."
+    )
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.QUEUED)
     user = models.ForeignKey(Owner, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
     campaign = models.ForeignKey(Owner, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
     job = models.ForeignKey(Owner, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
     amount = models.BigIntegerField()
-    ref = models.CharField(max_length=200, blank=True, help_text="What the caller calls it: a contribution, a job.")
+    ref = models.CharField(
+        max_length=200, blank=True, help_text="What the caller calls it: a contribution, a job."
+    )
     evidence = models.CharField(max_length=64, blank=True)
     policy_version = models.CharField(max_length=60, blank=True)
     detail = models.JSONField(default=dict)
@@ -138,13 +144,17 @@ class Offset(models.Model):
     """A reward cancelled after it was sealed: `remaining` nano are held back from the user's next rewards."""
 
     item = models.OneToOneField(OutboxItem, on_delete=models.PROTECT, related_name="offset")
+    amount = models.BigIntegerField(help_text="What the cancelled reward paid.")
     remaining = models.BigIntegerField()
     reason = models.CharField(max_length=300)
     created_at = models.DateTimeField()
 
     class Meta:
         constraints = [
-            models.CheckConstraint(condition=models.Q(remaining__gte=0), name="an_offset_is_never_negative")
+            models.CheckConstraint(
+                condition=models.Q(remaining__gte=0, remaining__lte=models.F("amount")),
+                name="an_offset_stays_in_range",
+            )
         ]
 
     def __str__(self) -> str:
