@@ -9,6 +9,7 @@ stop            405 method · 500 internal (logged with its traceback, which nev
 """
 
 import logging
+import re
 from typing import Any
 
 from django.core.exceptions import (
@@ -24,7 +25,10 @@ from django.http import Http404
 from rest_framework import exceptions as drf
 from rest_framework.response import Response
 
+from ledger import errors as ledger_errors
 from marketplace.errors import MarketError
+
+_Answer = tuple[int, dict[str, Any], dict[str, str]]
 
 log = logging.getLogger("marketplace.api")
 
@@ -55,17 +59,37 @@ def handle_exception(exc: Exception, context: dict[str, Any]) -> Response:
     return Response(answer, status=status, headers=headers)
 
 
-_Answer = tuple[int, dict[str, Any], dict[str, str]]
-
-
 def _own_error(exc: Exception) -> _Answer | None:
     if isinstance(exc, Refused):
         headers = {} if exc.wait is None else {"Retry-After": str(exc.wait)}
         return exc.status_code, {"code": exc.code, "message": str(exc.detail)}, headers
     if isinstance(exc, MarketError):
         answer = {"code": exc.code, "message": exc.message, **({"fields": exc.fields} if exc.fields else {})}
-        return exc.status, answer, {"Retry-After": "1"} if exc.advice == "retry" else {}
-    return None
+        return (
+            exc.status,
+            answer,
+            {"Retry-After": str(exc.retry_after_s or 1)} if exc.advice == "retry" else {},
+        )
+    return _ledger_error(exc)
+
+
+def _ledger_error(exc: Exception) -> _Answer | None:
+    """Refusals of the ledger that no service translated; its own mistakes are ours too, hence a 500."""
+    match exc:
+        case ledger_errors.KeyReused():
+            status = 422
+        case ledger_errors.BadInput():
+            status = 400
+        case ledger_errors.LedgerError(retry=True):
+            status = 503
+        case ledger_errors.UnbalancedPosting() | ledger_errors.ChainError():
+            return None
+        case ledger_errors.LedgerError():
+            status = 409
+        case _:
+            return None
+    code = re.sub(r"(?<!^)(?=[A-Z])", "_", type(exc).__name__).lower()
+    return status, {"code": code, "message": str(exc)}, {"Retry-After": "1"} if status == 503 else {}
 
 
 def _django_error(exc: Exception) -> _Answer | None:
