@@ -60,7 +60,8 @@ def test_a_killed_process_is_started_again_and_the_stop_is_clean(tmp_path):
     supervisor = open_supervisor(tmp_path)
     supervisor.start(python(tmp_path, FOREVER))
     first = supervisor.running["sample"].handle.pid
-    watcher = threading.Thread(target=supervisor.watch)
+    wait_until(lambda: "| up" in supervisor.console.stream.getvalue())
+    watcher = threading.Thread(target=supervisor.watch, daemon=True)
     watcher.start()
     os.kill(first, signal.SIGKILL)
     wait_until(lambda: supervisor.running["sample"].handle.pid != first)
