@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import tempfile
 from pathlib import Path
 
 
@@ -12,8 +13,7 @@ def load_or_create(path: Path) -> str:
     """
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        draft = path.with_name(f".{path.name}.{os.getpid()}")
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        descriptor, draft = tempfile.mkstemp(dir=path.parent)  # mode 0600
         with os.fdopen(descriptor, "w") as file:
             file.write(secrets.token_urlsafe(48))
             file.flush()
@@ -23,5 +23,5 @@ def load_or_create(path: Path) -> str:
         except FileExistsError:
             pass
         finally:
-            draft.unlink()
+            os.unlink(draft)
     return path.read_text().strip()
