@@ -137,6 +137,15 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "COMPONENT_SPLIT_REQUEST": True,
     "SCHEMA_PATH_PREFIX": "/api/v1",
+    "ENUM_NAME_OVERRIDES": {
+        "CampaignState": "marketplace.models.campaign.Campaign.State",
+        "SubmissionState": "marketplace.models.submission.Submission.State",
+        "ItemState": "marketplace.models.item.Item.State",
+        "ReleaseState": "marketplace.models.release.Release.State",
+        "JobState": "marketplace.models.job.Job.State",
+        "EvidenceOutcome": "marketplace.models.evidence.Evidence.Outcome",
+        "VerdictOutcome": "marketplace.models.verdict.Verdict.Outcome",
+    },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "marketplace.api.schema.describe_refusals",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
-from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.exceptions import AuthenticationFailed, NotAuthenticated
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
@@ -45,6 +45,13 @@ class BearerAuthentication(BaseAuthentication):
 def _note_use(token: ApiToken, now: datetime) -> None:
     if token.last_used_at is None or now - token.last_used_at >= LAST_USED_EVERY:
         ApiToken.objects.filter(pk=token.pk).update(last_used_at=now)
+
+
+def caller_of(request: Request) -> User:
+    """The person behind a call that HasScope let through. Raises: NotAuthenticated where there is none."""
+    if not isinstance(request.user, User):
+        raise NotAuthenticated
+    return request.user
 
 
 def scopes_of(request: Request) -> frozenset[str]:

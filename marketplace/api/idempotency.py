@@ -21,6 +21,7 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from marketplace.api.auth import caller_of
 from marketplace.api.errors import Refused
 from marketplace.errors import KeyReused
 from marketplace.models import IdempotentRequest
@@ -64,15 +65,15 @@ def _read_key(request: Request) -> str | None:
 def _claim(request: Request, key: str, now: datetime) -> tuple[IdempotentRequest, bool]:
     """The row of this key, and whether the caller now owns the work."""
     door = f"{request.method} {request.resolver_match.url_name}"  # type: ignore[union-attr]
-    body = _body_digest(request)
+    user, body = caller_of(request), _body_digest(request)
     try:
         with transaction.atomic():
             row = IdempotentRequest.objects.create(
-                user=request.user, door=door, key=key, body_sha256=body, answer=_owner_mark()
+                user=user, door=door, key=key, body_sha256=body, answer=_owner_mark()
             )
         return row, True
     except IntegrityError:
-        found = IdempotentRequest.objects.filter(user=request.user, door=door, key=key).first()
+        found = IdempotentRequest.objects.filter(user=user, door=door, key=key).first()
     if found is None:  # released by a failure between our two looks
         raise _still_running()
     row = found

@@ -6,16 +6,20 @@ from rest_framework.pagination import CursorPagination, PageNumberPagination
 from rest_framework.response import Response
 
 
-class NewestFirst(CursorPagination):
-    """By row number, which only grows: pages neither repeat nor skip while others write."""
+class Envelope:
+    """The answer's shape, and how many rows a page may have."""
 
-    ordering = "-id"
-    page_size = 50
-    page_size_query_param = "limit"
-    max_page_size = 200
+    page_size: int | None = 50
+    page_size_query_param: str | None = "limit"
+    max_page_size: int | None = 200
 
     def get_paginated_response(self, data: Any) -> Response:
-        return Response({"results": data, "next": self.get_next_link()})
+        return Response(
+            {
+                "results": data,
+                "next": self.get_next_link(),  # type: ignore[attr-defined]
+            }
+        )
 
     def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
         following = {"type": "string", "nullable": True, "format": "uri", "description": "The next page."}
@@ -24,6 +28,12 @@ class NewestFirst(CursorPagination):
             "required": ["results", "next"],
             "properties": {"results": schema, "next": following},
         }
+
+
+class NewestFirst(Envelope, CursorPagination):
+    """By row number, which only grows: pages neither repeat nor skip while others write."""
+
+    ordering = "-id"
 
 
 class OldestFirst(NewestFirst):
@@ -36,11 +46,5 @@ class ByStep(NewestFirst):
     ordering = "step"
 
 
-class Numbered(PageNumberPagination):
+class Numbered(Envelope, PageNumberPagination):
     """For lists ordered by a score; a row may shift between pages while others decide."""
-
-    page_size = 50
-    page_size_query_param = "limit"
-    max_page_size = 200
-    get_paginated_response = NewestFirst.get_paginated_response  # type: ignore[assignment]
-    get_paginated_response_schema = NewestFirst.get_paginated_response_schema  # type: ignore[assignment]

@@ -1,50 +1,33 @@
-"""What the OpenAPI file says beyond the serializers: how tokens are sent, and the refusals that any door may give."""
+"""The OpenAPI file beyond the serializers: how tokens are sent, which scope a door needs, how it may refuse."""
 
 from functools import cache
 from typing import Any
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.renderers import OpenApiYamlRenderer
+from drf_spectacular.utils import OpenApiParameter
+
+from marketplace.api.auth import scopes_needed
 
 REFUSALS = {
-    "400": "The input is not valid; `fields` names the places.",
-    "401": "No token or session, or a token that is not valid.",
-    "403": "The scope or the role is missing.",
-    "404": "Absent, or not the caller's to see.",
-    "409": "The state does not allow it, or somebody else was first.",
-    "413": "The body is too large.",
-    "422": "The Idempotency-Key was used with another body.",
-    "429": "Too many calls; wait `Retry-After` seconds.",
+    "400": ("Invalid", "The input is not valid; `fields` names the places."),
+    "401": ("Unauthenticated", "No token or session, or one that is not valid."),
+    "403": ("Forbidden", "The scope (`scope`) or the role is missing."),
+    "404": ("NotFound", "Absent, or not the caller's to see."),
+    "409": ("Conflict", "The state does not allow it, or somebody else was first."),
+    "413": ("TooBig", "The body is too large."),
+    "422": ("KeyReused", "The Idempotency-Key was used with another body."),
+    "429": ("Throttled", "Too many calls; wait `Retry-After` seconds."),
 }
-
-
-@cache
-def openapi_yaml() -> str:
-    """The OpenAPI file of all doors, made once per process; docs/openapi.yaml holds the same."""
-    schema = SchemaGenerator().get_schema(request=None, public=True)
-    return OpenApiYamlRenderer().render(schema, renderer_context={}).decode()
-
-
-def describe_refusals(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
-    """Adds the shape of errors to every operation (a drf-spectacular postprocessing hook)."""
-    components = result.setdefault("components", {})
-    components.setdefault("schemas", {})["Error"] = ERROR_SHAPE
-    body = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
-    for methods in result["paths"].values():
-        for method, operation in methods.items():
-            for status in _refusals_of(method, operation):
-                operation["responses"].setdefault(status, {"description": REFUSALS[status], "content": body})
-            if method == "post" and "security" in operation:
-                operation.setdefault("parameters", []).append(IDEMPOTENCY_HEADER)
-    return result
-
-
-def _refusals_of(method: str, operation: dict[str, Any]) -> list[str]:
-    statuses = ["400", "401", "403", "404"]
-    return statuses if method == "get" else [*statuses, "409", "413", "422", "429"]
-
-
+KEY = OpenApiParameter(
+    "Idempotency-Key",
+    str,
+    OpenApiParameter.HEADER,
+    description="1 to 100 printable characters. The same key and body: done once, answered alike (with "
+    "`Idempotent-Replayed: true`). The same key with another body: 422. The first one still running: 409.",
+)
 ERROR_SHAPE = {
     "type": "object",
     "description": "Every refusal.",
@@ -62,12 +45,30 @@ ERROR_SHAPE = {
         },
     },
 }
-IDEMPOTENCY_HEADER = {
-    "in": "header",
-    "name": "Idempotency-Key",
-    "schema": {"type": "string", "maxLength": 100},
-    "description": "The same key and body: done once, answered alike. The same key, another body: 422.",
-}
+
+
+class DoorSchema(AutoSchema):
+    """Reads what `views.base.View` declares: `public`, `scopes`, `keyed`."""
+
+    def get_override_parameters(self) -> list[Any]:
+        return [KEY] if self.method == "POST" and getattr(self.view, "keyed", False) else []
+
+    def get_auth(self) -> list[dict[str, Any]]:
+        if not self.view.authentication_classes:
+            return []
+        return [*([{}] if self._is_open() else []), *super().get_auth()]
+
+    def get_description(self) -> str:  # type: ignore[override]
+        return " ".join(part for part in (super().get_description(), self._who_may_call()) if part)
+
+    def _who_may_call(self) -> str:
+        if not self.view.authentication_classes:
+            return "Needs no credentials."
+        needed = " or ".join(f"`{scope}`" for scope in scopes_needed(self.view, self.method))
+        return f"Anyone may call it; a token needs {needed}." if self._is_open() else f"Scope: {needed}."
+
+    def _is_open(self) -> bool:
+        return self.method == "GET" and getattr(self.view, "public", False)
 
 
 class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
@@ -83,3 +84,42 @@ class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-c
             "bearerFormat": "hyd_…",
             "description": "A token from POST /auth/token. Scopes: read, write, moderate, backbone, peer.",
         }
+
+
+def describe_refusals(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
+    """Adds to every operation how it may refuse (a drf-spectacular postprocessing hook)."""
+    components = result["components"]
+    components["schemas"]["Error"] = ERROR_SHAPE
+    body = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+    components["responses"] = {
+        name: {"description": said, "content": body} for name, said in REFUSALS.values()
+    }
+    for path, methods in result["paths"].items():
+        for method, operation in methods.items():
+            for status in _refusals_of(path, method, operation):
+                name, _ = REFUSALS[status]
+                operation["responses"].setdefault(status, {"$ref": f"#/components/responses/{name}"})
+    return result
+
+
+def _refusals_of(path: str, method: str, operation: dict[str, Any]) -> list[str]:
+    takes_input = "requestBody" in operation or "parameters" in operation
+    is_keyed = any(parameter["name"] == KEY.name for parameter in operation.get("parameters", []))
+    rules = {
+        "400": takes_input,
+        "401": operation.get("security") or "/auth/" in path,
+        "403": operation.get("security") or "/auth/" in path,
+        "404": "{" in path,
+        "409": method != "get",
+        "413": "requestBody" in operation,
+        "422": is_keyed,
+        "429": not operation.get("security"),
+    }
+    return [status for status, applies in rules.items() if applies]
+
+
+@cache
+def openapi_yaml() -> str:
+    """The OpenAPI file of all doors, made once per process; docs/openapi.yaml holds the same."""
+    schema = SchemaGenerator().get_schema(request=None, public=True)
+    return OpenApiYamlRenderer().render(schema, renderer_context={}).decode()

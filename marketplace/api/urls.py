@@ -1,8 +1,8 @@
 """Every door of the API under /api/v1/; unknown paths answer in JSON too."""
 
-from django.urls import path, re_path
-
 import importlib
+
+from django.urls import path, re_path
 
 
 class _Missing:

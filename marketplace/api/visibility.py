@@ -10,7 +10,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from rest_framework.request import Request
 
-from marketplace.api.auth import scopes_of
+from marketplace.api.auth import caller_of, scopes_of
 from marketplace.models import Campaign, Item, Job, Peer, Release, Submission, User
 from marketplace.selectors import campaigns as campaign_rows
 from marketplace.selectors import jobs as job_rows
@@ -48,8 +48,8 @@ def release_data(request: Request) -> QuerySet[Release]:
     if "backbone" in granted:
         return rows
     if "read" in granted:
-        return rows.filter(campaign__owner=request.user)
-    peers = Peer.objects.filter(token=request.auth, active=True)
+        return rows.filter(campaign__owner=caller_of(request))
+    peers = Peer.objects.filter(token_id=getattr(request.auth, "pk", None), active=True)
     live = Job.objects.filter(release=OuterRef("pk"), state__in=job_rows.RUNNABLE)
     return rows.filter(Exists(peers), Exists(live))
 

@@ -13,7 +13,7 @@ MAX_BULK = 500
 class ItemOut(serializers.ModelSerializer[Item]):
     id = serializers.UUIDField(source="public_id")
     submission = serializers.UUIDField(source="submission.public_id")
-    campaign = serializers.SlugRelatedField(slug_field="slug", read_only=True)
+    campaign = serializers.CharField(source="campaign.slug")
     duplicate_of = serializers.SerializerMethodField(
         help_text="The item it repeats, where the caller may see that one."
     )
@@ -39,7 +39,7 @@ class ItemOut(serializers.ModelSerializer[Item]):
 class EvidenceOut(serializers.ModelSerializer[Evidence]):
     id = serializers.UUIDField(source="public_id")
     reasons = serializers.ListField(child=serializers.CharField(), help_text="In words.")
-    data = serializers.DictField(help_text="The measures behind the score.")
+    data = serializers.DictField(help_text="The measures behind the score.")  # type: ignore[assignment]
 
     class Meta:
         model = Evidence

@@ -8,7 +8,13 @@ from marketplace.api.serializers.fields import FiniteFloat, SmallJSON
 from marketplace.models import Backbone, Peer
 
 HEX32 = r"^[0-9a-f]{64}$"
-STEP = {"min_value": 0, "max_value": 2**31 - 1}
+
+
+class StepField(serializers.IntegerField):
+    """How many updates a job has made."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"min_value": 0, "max_value": 2**31 - 1, **options})
 
 
 class CodeOut(serializers.Serializer[Any]):
@@ -83,7 +89,7 @@ class PresencePeer(serializers.Serializer[Any]):
 
 
 class PresenceIn(serializers.Serializer[Any]):
-    peers = PresencePeer(many=True, max_length=2000)
+    peers = PresencePeer(many=True, max_length=2000)  # type: ignore[call-arg]
 
 
 class NetworkJob(serializers.Serializer[Any]):
@@ -130,7 +136,7 @@ class MetricsOut(serializers.Serializer[Any]):
 
 
 class PointIn(serializers.Serializer[Any]):
-    step = serializers.IntegerField(**STEP)
+    step = StepField()
     loss = FiniteFloat(allow_null=True, required=False, default=None)
     accuracy = FiniteFloat(allow_null=True, required=False, default=None, min_value=0, max_value=1)
     at = serializers.JSONField(
@@ -139,12 +145,12 @@ class PointIn(serializers.Serializer[Any]):
 
 
 class MetricsIn(serializers.Serializer[Any]):
-    points = PointIn(many=True, min_length=1, max_length=1000)
+    points = PointIn(many=True, min_length=1, max_length=1000)  # type: ignore[call-arg]
 
 
 class CheckpointIn(serializers.Serializer[Any]):
     file = serializers.FileField(help_text="safetensors.")
-    step = serializers.IntegerField(**STEP)
+    step = StepField()
     metrics = SmallJSON(kind=dict, binary=True, required=False, default=dict, help_text="JSON object.")
 
 
@@ -155,6 +161,6 @@ class CheckpointOut(serializers.Serializer[Any]):
 
 class FinishIn(serializers.Serializer[Any]):
     outcome = serializers.ChoiceField(choices=["completed", "stopped", "failed"])
-    step = serializers.IntegerField(**STEP)
+    step = StepField()
     metrics = SmallJSON(kind=dict, required=False, default=dict)
     reason = serializers.CharField(max_length=500, required=False, allow_blank=True, default="")

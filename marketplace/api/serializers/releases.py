@@ -7,7 +7,7 @@ from marketplace.models import Release
 
 class ReleaseOut(serializers.ModelSerializer[Release]):
     id = serializers.UUIDField(source="public_id")
-    campaign = serializers.SlugRelatedField(slug_field="slug", read_only=True)
+    campaign = serializers.CharField(source="campaign.slug")
     title = serializers.CharField(source="campaign.title")
     modality = serializers.CharField(source="campaign.modality")
 

@@ -22,7 +22,7 @@ class Counts(serializers.Serializer[Any]):
 
 class SubmissionOut(serializers.ModelSerializer[Submission]):
     id = serializers.UUIDField(source="public_id")
-    campaign = serializers.SlugRelatedField(slug_field="slug", read_only=True)
+    campaign = serializers.CharField(source="campaign.slug")
     contributor = serializers.CharField(source="contributor.shown_name")
     mine = serializers.SerializerMethodField()
     counts = serializers.SerializerMethodField()
@@ -53,7 +53,7 @@ class FileIn(serializers.Serializer[Any]):
     """One file: an image, a text, a CSV or JSONL of rows, or a ZIP of them (one folder per class)."""
 
     file = serializers.FileField(max_length=4096, allow_empty_file=True)
-    label = serializers.CharField(
+    label = serializers.CharField(  # type: ignore[assignment]
         max_length=120,
         required=False,
         allow_blank=True,

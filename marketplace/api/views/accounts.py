@@ -18,7 +18,7 @@ from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from marketplace.api.auth import scopes_of
+from marketplace.api.auth import caller_of, scopes_of
 from marketplace.api.errors import Refused
 from marketplace.api.serializers import accounts as shapes
 from marketplace.api.throttles import RegisterThrottle, SignInThrottle
@@ -113,7 +113,7 @@ class Me(View):
 
     @extend_schema(summary="Who is calling", responses=shapes.Me, tags=["accounts"])
     def get(self, request: Request) -> Response:
-        user = request.user
+        user = caller_of(request)
         return Response(
             {
                 "id": user.public_id,
@@ -139,5 +139,5 @@ class RevokeToken(View):
     def post(self, request: Request) -> Response:
         if not isinstance(request.auth, ApiToken):
             raise Refused(400, "invalid", "This call carries no token.")
-        accounts.revoke_token(request.user, request.auth.public_id)
+        accounts.revoke_token(caller_of(request), request.auth.public_id)
         return Response(status=204)

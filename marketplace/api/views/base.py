@@ -1,6 +1,6 @@
 """What every view shares: JSON whatever `Accept` says, and a limit on the body before it is read."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from django.db.models import QuerySet
@@ -15,9 +15,9 @@ from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 
 from marketplace.api.errors import TooBig
-from marketplace.api.pagination import NewestFirst
+from marketplace.api.pagination import NewestFirst, Numbered
 from marketplace.api.parsers import StrictJSONParser
-from marketplace.api.schema import openapi_yaml
+from marketplace.api.schema import DoorSchema, openapi_yaml
 
 JSON_BODY_BYTES = 2**20
 
@@ -32,11 +32,19 @@ class JSONAnyway(DefaultContentNegotiation):
 
 
 class View(APIView):
-    """Base of all doors. `max_body_bytes` is compared with Content-Length, which bounds what Django reads."""
+    """Base of all doors. `max_body_bytes` is compared with Content-Length, which bounds what Django reads.
 
+    `public`: anyone may read. `scopes`: what other methods than the rule's need. `keyed`: posts take an
+    Idempotency-Key. auth.HasScope and schema.DoorSchema read the same three.
+    """
+
+    schema = DoorSchema()
+    public = False
+    scopes: Mapping[str, Sequence[str]] = {}
+    keyed = False
     content_negotiation_class = JSONAnyway
     parser_classes = [StrictJSONParser]
-    pagination_class = NewestFirst
+    pagination_class: type[NewestFirst] | type[Numbered] = NewestFirst
     max_body_bytes = JSON_BODY_BYTES
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:

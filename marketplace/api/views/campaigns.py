@@ -11,6 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from marketplace.api import visibility
+from marketplace.api.auth import caller_of
 from marketplace.api.idempotency import answer_once
 from marketplace.api.serializers import campaigns as shapes
 from marketplace.api.views.base import View
@@ -44,6 +45,7 @@ def _fields_of(wish: dict[str, Any]) -> dict[str, Any]:
 
 
 class Campaigns(View):
+    keyed = True
     public = True
 
     @extend_schema(
@@ -61,7 +63,7 @@ class Campaigns(View):
 
     @extend_schema(
         summary="Create a campaign",
-        description="For sponsors. It starts as a draft; open it when it is complete. Takes an Idempotency-Key.",
+        description="For sponsors. It starts as a draft; open it when it is complete.",
         request=shapes.CampaignIn,
         responses={201: shapes.CampaignDetail},
         tags=["campaigns"],
@@ -70,7 +72,7 @@ class Campaigns(View):
         wish = _fields_of(self.read(shapes.CampaignIn))
 
         def act(key: str) -> Response:
-            campaign = services.create_campaign(request.user, CampaignDraft(**wish))
+            campaign = services.create_campaign(caller_of(request), CampaignDraft(**wish))
             return Response(show_campaign(request, campaign), status=201)
 
         return answer_once(request, act)
@@ -95,21 +97,25 @@ class OneCampaign(View):
     def patch(self, request: Request, slug: str) -> Response:
         campaign = find_campaign(request, slug)
         changes = _fields_of(self.read(shapes.CampaignChange))
-        changed = services.update_campaign(campaign, changes, by=request.user)
+        changed = services.update_campaign(campaign, changes, by=caller_of(request))
         return Response(show_campaign(request, changed))
 
 
 class _Step(View):
     """A step in a campaign's life, taken by its owner."""
 
+    keyed = True
+
     def take(self, request: Request, slug: str, step: Callable[..., Campaign]) -> Response:
         campaign = find_campaign(request, slug)
         return answer_once(
-            request, lambda key: Response(show_campaign(request, step(campaign, by=_user(request))))
+            request, lambda key: Response(show_campaign(request, step(campaign, by=caller_of(request))))
         )
 
 
 class OpenCampaign(_Step):
+    keyed = True
+
     @extend_schema(
         summary="Open a campaign for submissions",
         request=None,
@@ -121,6 +127,8 @@ class OpenCampaign(_Step):
 
 
 class CloseCampaign(_Step):
+    keyed = True
+
     @extend_schema(
         summary="Close a campaign",
         description="It takes no more submissions; what was received is still judged and paid.",
@@ -133,9 +141,11 @@ class CloseCampaign(_Step):
 
 
 class FundCampaign(View):
+    keyed = True
+
     @extend_schema(
         summary="Add to a campaign's budget",
-        description="Send an Idempotency-Key, so that a retry does not fund twice.",
+        description="By its owner. Accepted items that only waited for money are then paid.",
         request=shapes.FundIn,
         responses=shapes.CampaignDetail,
         tags=["campaigns"],
@@ -145,12 +155,12 @@ class FundCampaign(View):
         amount = self.read(shapes.FundIn)["amount_nano"]
 
         def act(key: str) -> Response:
-            services.fund_campaign(campaign, amount, by=request.user, key=key)
+            services.fund_campaign(campaign, amount, by=caller_of(request), key=key)
             return Response(show_campaign(request, campaign))
 
         return answer_once(request, act)
 
 
 def _user(request: Request) -> User:
-    assert isinstance(request.user, User)  # noqa: S101 - HasScope let it through
-    return request.user
+    assert isinstance(caller_of(request), User)  # noqa: S101 - HasScope let it through
+    return caller_of(request)

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from marketplace.api import visibility
-from marketplace.api.auth import scopes_of
+from marketplace.api.auth import caller_of, scopes_of
 from marketplace.api.idempotency import answer_once
 from marketplace.api.media import Stored, send, send_text
 from marketplace.api.serializers import items as shapes
@@ -66,6 +66,7 @@ class ItemContent(View):
 
 
 class ItemVerdicts(View):
+    keyed = True
     scopes = {"POST": ("moderate",)}
 
     @extend_schema(
@@ -80,7 +81,7 @@ class ItemVerdicts(View):
         wish = self.read(shapes.VerdictIn)
 
         def act(key: str) -> Response:
-            verdict = moderation.decide(item, moderator=request.user, idempotency_key=key, **wish)
+            verdict = moderation.decide(item, moderator=caller_of(request), idempotency_key=key, **wish)
             return Response(shapes.VerdictOut(verdict).data, status=201)
 
         return answer_once(request, act)

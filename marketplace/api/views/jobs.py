@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from marketplace.api import visibility
+from marketplace.api.auth import caller_of
 from marketplace.api.idempotency import answer_once
 from marketplace.api.media import Stored, send
 from marketplace.api.pagination import ByStep
@@ -43,6 +44,8 @@ class Recipes(View):
 
 
 class Jobs(View):
+    keyed = True
+
     @extend_schema(
         summary="List the caller's jobs",
         description="Newest first.",
@@ -51,13 +54,13 @@ class Jobs(View):
         tags=["jobs"],
     )
     def get(self, request: Request) -> Response:
-        rows = visibility.jobs(request).filter(owner=request.user, **self.read_query(JobQuery))
+        rows = visibility.jobs(request).filter(owner=caller_of(request), **self.read_query(JobQuery))
         return self.page(rows, lambda page: shapes.JobOut(page, many=True).data)
 
     @extend_schema(
         summary="Create a training job",
         description="Locks `credit_limit_nano` of the caller's credits (409 `insufficient_funds` where there are fewer); "
-        "training starts when the lock is confirmed and volunteers are there. Send an Idempotency-Key.",
+        "training starts when the lock is confirmed and volunteers are there.",
         request=shapes.JobIn,
         responses={201: shapes.JobOut},
         tags=["jobs"],
@@ -68,7 +71,9 @@ class Jobs(View):
         draft = services.JobDraft(release=release, credit_limit=wish.pop("credit_limit_nano"), **wish)
 
         def act(key: str) -> Response:
-            return Response(shapes.JobOut(services.create_job(request.user, draft, key=key)).data, status=201)
+            return Response(
+                shapes.JobOut(services.create_job(caller_of(request), draft, key=key)).data, status=201
+            )
 
         return answer_once(request, act)
 
@@ -82,6 +87,8 @@ class OneJob(View):
 
 
 class CancelJob(View):
+    keyed = True
+
     @extend_schema(
         summary="Cancel a job",
         description="What committed rounds used is charged; the rest of the locked credits comes back.",
@@ -93,7 +100,7 @@ class CancelJob(View):
         job = get_one(visibility.jobs(request), public_id)
 
         def act(key: str) -> Response:
-            return Response(shapes.JobOut(services.cancel_job(job, by=request.user)).data)
+            return Response(shapes.JobOut(services.cancel_job(job, by=caller_of(request))).data)
 
         return answer_once(request, act)
 

@@ -8,6 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from marketplace.api import visibility
+from marketplace.api.auth import caller_of
 from marketplace.api.idempotency import answer_once
 from marketplace.api.pagination import Numbered
 from marketplace.api.serializers import items as shapes
@@ -41,11 +42,12 @@ class Queue(View):
     )
     def get(self, request: Request) -> Response:
         slug = self.read_query(QueueQuery).get("campaign", "")
-        rows = selectors.queue(request.user, campaign_slug=slug).select_related("duplicate_of")
+        rows = selectors.queue(caller_of(request), campaign_slug=slug).select_related("duplicate_of")
         return self.page(rows, lambda page: show_items(request, page))
 
 
 class BulkVerdicts(View):
+    keyed = True
     scopes = {"POST": ("moderate",)}
 
     @extend_schema(
@@ -60,7 +62,7 @@ class BulkVerdicts(View):
         items = _all_of(request, wish.pop("items"))
 
         def act(key: str) -> Response:
-            made = moderation.decide_many(items, moderator=request.user, idempotency_key=key, **wish)
+            made = moderation.decide_many(items, moderator=caller_of(request), idempotency_key=key, **wish)
             return Response(
                 {"decided": len(made), "verdicts": shapes.VerdictOut(made, many=True).data}, status=201
             )

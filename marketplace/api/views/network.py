@@ -9,6 +9,7 @@ from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from marketplace.api.auth import caller_of
 from marketplace.api.pagination import OldestFirst
 from marketplace.api.serializers import network as shapes
 from marketplace.api.throttles import EnrolThrottle
@@ -29,7 +30,7 @@ class Codes(View):
         tags=["network"],
     )
     def post(self, request: Request) -> Response:
-        code, expires_at = services.issue_enrolment_code(request.user)
+        code, expires_at = services.issue_enrolment_code(caller_of(request))
         return Response(shapes.CodeOut({"code": code, "expires_at": expires_at}).data, status=201)
 
 

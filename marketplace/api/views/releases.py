@@ -7,6 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from marketplace.api import visibility
+from marketplace.api.auth import caller_of
 from marketplace.api.idempotency import answer_once
 from marketplace.api.media import Stored, send
 from marketplace.api.serializers.releases import ReleaseOut
@@ -22,6 +23,7 @@ BESIDE_THE_SHARDS = ("manifest.json", "croissant.json", "evidence.jsonl")
 
 
 class CampaignReleases(View):
+    keyed = True
     public = True
 
     @extend_schema(
@@ -45,7 +47,9 @@ class CampaignReleases(View):
         campaign = find_campaign(request, slug)
 
         def act(key: str) -> Response:
-            return Response(ReleaseOut(services.build_release(campaign, by=request.user)).data, status=202)
+            return Response(
+                ReleaseOut(services.build_release(campaign, by=caller_of(request))).data, status=202
+            )
 
         return answer_once(request, act)
 

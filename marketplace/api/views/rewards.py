@@ -9,6 +9,7 @@ from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
 
 from ledger import service as ledger
+from marketplace.api.auth import caller_of
 from marketplace.api.idempotency import answer_once
 from marketplace.api.serializers import rewards as shapes
 from marketplace.api.views.base import View
@@ -18,7 +19,7 @@ from marketplace.services import rewards
 class BalanceView(View):
     @extend_schema(summary="Show the caller's balances", responses=shapes.Balance, tags=["rewards"])
     def get(self, request: Request) -> Response:
-        return Response(shapes.Balance(ledger.balances(request.user.ledger_ref)).data)
+        return Response(shapes.Balance(ledger.balances(caller_of(request).ledger_ref)).data)
 
 
 class Statement(View):
@@ -33,7 +34,7 @@ class Statement(View):
         query = self.read_query(shapes.StatementQuery)
         limit = query["limit"]
         lines = ledger.statement(
-            request.user.ledger_ref, kind=query.get("kind"), limit=limit + 1, before=query.get("before")
+            caller_of(request).ledger_ref, kind=query.get("kind"), limit=limit + 1, before=query.get("before")
         )
         following = None
         if len(lines) > limit:
@@ -44,10 +45,12 @@ class Statement(View):
 
 
 class Unlock(View):
+    keyed = True
+
     @extend_schema(
         summary="Turn tokens into credits",
         description="Takes `amount_nano` from available at once; credits follow when the ledger has confirmed it. "
-        "409 `insufficient_funds` where less is available. Send an Idempotency-Key.",
+        "409 `insufficient_funds` where less is available.",
         request=shapes.UnlockIn,
         responses={201: shapes.UnlockOut},
         tags=["rewards"],
@@ -56,8 +59,8 @@ class Unlock(View):
         amount = self.read(shapes.UnlockIn)["amount_nano"]
 
         def act(key: str) -> Response:
-            unlocked = rewards.unlock(request.user, amount, key=key)
-            balance = ledger.balances(request.user.ledger_ref)
+            unlocked = rewards.unlock(caller_of(request), amount, key=key)
+            balance = ledger.balances(caller_of(request).ledger_ref)
             answer: dict[str, Any] = {
                 "status": unlocked.status,
                 "amount": unlocked.amount,

@@ -12,6 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from marketplace.api import visibility
+from marketplace.api.auth import caller_of
 from marketplace.api.errors import TooBig
 from marketplace.api.idempotency import answer_once
 from marketplace.api.pagination import OldestFirst
@@ -48,6 +49,8 @@ def show_submission(request: Request, submission: Submission) -> dict[str, Any]:
 
 
 class StartSubmission(View):
+    keyed = True
+
     @extend_schema(
         summary="Start a submission",
         description="Agrees to the campaign's consent text in the given version. Then send files, then complete it.",
@@ -61,7 +64,7 @@ class StartSubmission(View):
 
         def act(key: str) -> Response:
             submission = services.start_submission(
-                campaign, request.user, consent_version=version, idempotency_key=key
+                campaign, caller_of(request), consent_version=version, idempotency_key=key
             )
             return Response(show_submission(request, submission), status=201)
 
@@ -78,7 +81,7 @@ class Submissions(View):
     )
     def get(self, request: Request) -> Response:
         query = self.read_query(SubmissionQuery)
-        rows = visibility.submissions(request).filter(contributor=request.user)
+        rows = visibility.submissions(request).filter(contributor=caller_of(request))
         if "campaign" in query:
             rows = rows.filter(campaign__slug=query["campaign"])
         if "state" in query:
@@ -99,13 +102,14 @@ class OneSubmission(View):
 
 
 class SubmissionFiles(View):
+    keyed = True
     parser_classes = [MultiPartParser]
     max_body_bytes = settings.HYDRA_MAX_FILE_BYTES + FORM_BYTES
 
     @extend_schema(
         summary="Send one file",
         description="multipart/form-data. Every entry found becomes an item, also what is ignored or refused, each "
-        "with its reason; the answer lists the first 500, GET …/items all. Takes an Idempotency-Key.",
+        "with its reason; the answer lists the first 500, GET …/items all.",
         request={"multipart/form-data": shapes.FileIn},
         responses={201: shapes.FileAnswer},
         tags=["submissions"],
@@ -119,7 +123,7 @@ class SubmissionFiles(View):
         refuse_unstorable(form.get("attributes"))
 
         def act(key: str) -> Response:
-            items = services.receive_file(submission, _received(upload, form), by=request.user)
+            items = services.receive_file(submission, _received(upload, form), by=caller_of(request))
             shown = show_items(request, items[: item_shapes.MAX_BULK])
             return Response({"received": len(items), "items": shown}, status=201)
 
@@ -127,10 +131,10 @@ class SubmissionFiles(View):
 
 
 def _received(upload: UploadedFile, form: dict[str, Any]) -> ReceivedFile:
-    on_disk = isinstance(upload, TemporaryUploadedFile)
+    on_disk = Path(upload.temporary_file_path()) if isinstance(upload, TemporaryUploadedFile) else None
     return ReceivedFile(
         name=form.get("relative_path") or upload.name or "",
-        path=Path(upload.temporary_file_path()) if on_disk else None,
+        path=on_disk,
         content=None if on_disk else upload.read(),
         label=form.get("label", ""),
         attributes=form.get("attributes"),
@@ -138,6 +142,8 @@ def _received(upload: UploadedFile, form: dict[str, Any]) -> ReceivedFile:
 
 
 class CompleteSubmission(View):
+    keyed = True
+
     @extend_schema(
         summary="End a submission and have it validated",
         description="Validation runs in the background; poll the submission until it is `judged`.",
@@ -149,7 +155,7 @@ class CompleteSubmission(View):
         submission = get_one(visibility.submissions(request), public_id)
 
         def act(key: str) -> Response:
-            services.complete_submission(submission, by=request.user)
+            services.complete_submission(submission, by=caller_of(request))
             return Response(show_submission(request, submission))
 
         return answer_once(request, act)
