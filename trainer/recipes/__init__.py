@@ -10,7 +10,7 @@ recipe.loss(model, train.inputs[indices], train.labels[indices]).backward()
 recipe.evaluate(model, test)                                    # {"accuracy", "loss", "per_class"}
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from trainer.recipes.errors import CheckpointError, InputError, RecipeError, ShardError
 from trainer.recipes.specs import RECIPES, Parameter, RecipeSpec, fetch_spec, validate_parameters
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 
-def load_recipe(name: str) -> "Recipe[Any]":
+def load_recipe(name: str) -> "Recipe":
     """The recipe's torch side. Imports torch (about a second, 200 MB).
 
     Raises: RecipeError, where there is no such recipe, or torch is not installed.
