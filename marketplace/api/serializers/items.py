@@ -5,6 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from marketplace.api.serializers.fields import Money
+from marketplace.api.visibility import is_owner
 from marketplace.models import Evidence, Item, Verdict
 
 MAX_BULK = 500
@@ -30,10 +31,11 @@ class ItemOut(serializers.ModelSerializer[Item]):
 
     def get_duplicate_of(self, item: Item) -> str | None:
         first = item.duplicate_of
-        seen_by_all = self.context.get("sees_all", False)
-        if first is None or not (seen_by_all or first.contributor_id == item.contributor_id):
+        caller = self.context["request"].user
+        if first is None:
             return None
-        return str(first.public_id)
+        theirs = is_owner(caller, item.campaign) or first.contributor_id == caller.pk
+        return str(first.public_id) if theirs or self.context["sees_all"] else None
 
 
 class EvidenceOut(serializers.ModelSerializer[Evidence]):

@@ -65,6 +65,19 @@ class FileIn(serializers.Serializer[Any]):
         required=False,
         help_text='JSON object of declared groups, such as {"sex": "F"}.',
     )
+    encoding = serializers.CharField(
+        max_length=40,
+        required=False,
+        allow_blank=True,
+        help_text="Of a table or text, where the guess was wrong.",
+    )
+    delimiter = serializers.CharField(
+        max_length=4,
+        required=False,
+        allow_blank=True,
+        trim_whitespace=False,
+        help_text="Of a table, likewise.",
+    )
     relative_path = serializers.CharField(
         max_length=4096,
         required=False,

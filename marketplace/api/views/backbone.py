@@ -17,8 +17,9 @@ from marketplace.selectors import jobs as job_rows
 from marketplace.selectors import network as peers
 from marketplace.selectors.lookup import get_one
 from marketplace.services import jobs, network
+from marketplace.services.metering import MAX_CHECKPOINT_BYTES
 
-CHECKPOINT_BYTES = 64 * 2**20
+FORM_BYTES = 2**20  # what the fields beside the file may take
 
 
 class BackboneView(View):
@@ -109,7 +110,7 @@ class RecordRounds(BackboneView):
 class RecordMetrics(BackboneView):
     @extend_schema(
         summary="Record points of a job's curve",
-        description="A step already recorded keeps its first values.",
+        description="A step measured again gets the newer values.",
         request=shapes.MetricsIn,
         responses=shapes.MetricsOut,
         tags=["backbone"],
@@ -121,7 +122,7 @@ class RecordMetrics(BackboneView):
 
 class PutCheckpoint(BackboneView):
     parser_classes = [MultiPartParser]
-    max_body_bytes = CHECKPOINT_BYTES + 2**20
+    max_body_bytes = MAX_CHECKPOINT_BYTES + FORM_BYTES
 
     @extend_schema(
         summary="Store a checkpoint",

@@ -138,6 +138,8 @@ def _received(upload: UploadedFile, form: dict[str, Any]) -> ReceivedFile:
         content=None if on_disk else upload.read(),
         label=form.get("label", ""),
         attributes=form.get("attributes"),
+        encoding=form.get("encoding", ""),
+        delimiter=form.get("delimiter", ""),
     )
 
 
