@@ -12,6 +12,7 @@
     │   └── PieceUnavailable     no holder gave a piece with this hash
     ├── RoundError               a round cannot be committed
     │   ├── RoundAborted         try again under the next term
+    │   ├── RoundStuck           try again without the peers that do not answer
     │   ├── OutOfStep            try again, as a joiner
     │   └── NotFinite            stop: the training has diverged
     ├── InputError               somebody has to change something                fix the input
@@ -97,6 +98,13 @@ class RoundAborted(RoundError):
     def __init__(self, step: int, term: int, why: str) -> None:
         super().__init__(f"round of step {step}, term {term} aborted: {why}")
         self.step, self.term, self.why = step, term, why
+
+
+class RoundStuck(RoundError):
+    def __init__(self, step: int, term: int, suspects: tuple[str, ...], why: str) -> None:
+        names = ", ".join(suspect[:12] for suspect in suspects)
+        super().__init__(f"round of step {step}, term {term} waits for {names}: {why}")
+        self.step, self.term, self.suspects, self.why = step, term, suspects, why
 
 
 class OutOfStep(RoundError):

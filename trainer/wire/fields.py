@@ -107,7 +107,7 @@ def json_object(most_bytes: int) -> Rule:
     return check
 
 
-def record(kind: "type[Checked]") -> Rule:
+def record(kind: "type[Checked]") -> Any:
     return lambda value: value if isinstance(value, kind) else kind.from_dict(value)
 
 
@@ -145,6 +145,13 @@ class Checked:
 
     def to_dict(self) -> dict[str, Any]:
         return {spec.name: _plain(getattr(self, spec.name)) for spec in fields(self)}  # type: ignore[arg-type]
+
+
+class Message(Checked):
+    """A `Checked` that travels: its header is its fields plus its kind."""
+
+    def to_header(self) -> dict[str, Any]:
+        return {"kind": self.KIND, **self.to_dict()}
 
 
 def _plain(value: Any) -> Any:

@@ -3,15 +3,14 @@
 docs/protocol.md tells the round in prose. Rules about who may send what, and when, are in swarm.
 """
 
-from typing import Any, ClassVar
+from typing import Any
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
-from trainer.errors import BadMessage, BadSignature
+from trainer.errors import BadMessage
 from trainer.wire.fields import (
     INT32,
     INT53,
     Checked,
+    Message,
     boolean,
     hexadecimal,
     integer,
@@ -25,80 +24,11 @@ from trainer.wire.fields import (
     text,
 )  # fmt: skip
 from trainer.wire.files import PieceFile
+from trainer.wire.hello import PEER, REASON, Hello, HelloProof, HelloReply, Pass, Refused
 from trainer.wire.records import JOB, MOST_MEMBERS
-from trainer.wire.signing import sign, verify
 
-PROTOCOL = 1
-PEER = hexadecimal(32)
 STEP = integer(0, INT32)
-REASON = text(500)
 SECONDS = number(0, 1e7)
-PURPOSES = ("control", "parts", "pieces")
-
-
-class Message(Checked):
-    """A `Checked` that travels: its header is its fields plus its kind."""
-
-    def to_header(self) -> dict[str, Any]:
-        return {"kind": self.KIND, **self.to_dict()}
-
-
-# The handshake: both ends sign both nonces, so that nothing recorded earlier can be played back.
-
-
-class Pass(Checked):
-    """The backbone's word that a peer is enrolled, for peers that meet without it. Signed by the backbone's key."""
-
-    KIND: ClassVar[str] = "pass"
-    PURPOSE: ClassVar[str] = "hydra-pass/1"
-    peer_id: str = rule(PEER)
-    expires_at: float = rule(number(0, 1e11))
-    signature: str = rule(hexadecimal(64))
-
-    @classmethod
-    def issue(cls, key: Ed25519PrivateKey, peer_id: str, expires_at: float) -> "Pass":
-        body = {"peer_id": peer_id, "expires_at": float(expires_at)}
-        return cls(peer_id=peer_id, expires_at=expires_at, signature=sign(key, cls.PURPOSE, body))
-
-    def verify(self, backbone_key: str, now: float) -> None:
-        """Raises BadSignature when another key signed it, or when it has run out."""
-        body = {"peer_id": self.peer_id, "expires_at": self.expires_at}
-        verify(backbone_key, self.PURPOSE, body, self.signature)
-        if now > self.expires_at:
-            raise BadSignature("pass", self.peer_id, "it has run out")
-
-
-class Hello(Message):
-    """Opens a channel. `expects` is the id that the caller wants to find at the other end."""
-
-    KIND = "hello"
-    protocol: int = rule(integer(1, 1000))
-    public_key: str = rule(hexadecimal(32))
-    expects: str = rule(PEER)
-    nonce: str = rule(hexadecimal(16))
-    at: float = rule(number(0, 1e11))
-    purpose: str = rule(one_of(*PURPOSES))
-
-
-class HelloReply(Message):
-    KIND = "hello-reply"
-    public_key: str = rule(hexadecimal(32))
-    nonce: str = rule(hexadecimal(16))
-    at: float = rule(number(0, 1e11))
-    signature: str = rule(hexadecimal(64))
-
-
-class HelloProof(Message):
-    KIND = "hello-proof"
-    signature: str = rule(hexadecimal(64))
-    admission: Pass | None = rule(optional(record(Pass)))
-
-
-class Refused(Message):
-    """Why the channel is about to be closed."""
-
-    KIND = "refused"
-    reason: str = rule(REASON)
 
 
 # Control: between a member and the backbone.
@@ -172,7 +102,6 @@ class State(Message):
     KIND = "state"
     job: str = rule(JOB)
     step: int = rule(STEP)
-    term: int = rule(STEP)
     digest: str = rule(hexadecimal(32))
     file: PieceFile = rule(record(PieceFile))
     holders: tuple[Address, ...] = rule(list_of(record(Address), least=1, most=64))
@@ -346,6 +275,7 @@ class Piece(Message):
     found: bool = rule(boolean())
 
 
+HANDSHAKE = (Hello, HelloReply, HelloProof, Refused)
 MESSAGES: dict[str, type[Message]] = {kind.KIND: kind for kind in Message.__subclasses__()}
 
 

@@ -23,7 +23,8 @@ def share_indices(seed: int, n_items: int, step: int, batch: int, first: int, co
         raise ValueError(
             f"no share [{first}, {first + count}) in a batch of {batch} from {n_items} items, step {step}"
         )
-    position, indices = step * batch + first, []
+    position = step * batch + first
+    indices: list[int] = []
     while len(indices) < count:
         epoch, offset = divmod(position + len(indices), n_items)
         indices += permutation(seed, n_items, epoch)[offset : offset + count - len(indices)]
