@@ -147,7 +147,7 @@ class Stack:
         argv = [self.python, "-m", "gunicorn", "config.wsgi", "--bind", f"127.0.0.1:{self.ports.web}", "--workers", "2",
                 "--worker-class", "gthread", "--threads", "4", "--timeout", "120", "--log-level", "warning",
                 "--worker-tmp-dir", str(self.var)]  # fmt: skip
-        return Process("web", argv, self.environment, ROOT, lambda: answers_http(f"{self.url}/api/v1/health"))
+        return Process("web", argv, self.environment, ROOT, lambda: answers_http(f"{self.url}/health"))
 
     def backbone(self) -> Process:
         home = self.var / "backbone"

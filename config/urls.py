@@ -3,7 +3,10 @@
 from django.contrib import admin
 from django.urls import include, path
 
+from config.health import health
+
 urlpatterns = [
+    path("health", health),
     path("admin/", admin.site.urls),
     path("accounts/", include("allauth.urls")),
     path("api/v1/", include("marketplace.api.urls")),

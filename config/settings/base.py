@@ -177,6 +177,16 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 600}
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TIMEZONE = "UTC"
+# A tick that is not consumed in time is dropped: the next one does the same work.
+CELERY_BEAT_SCHEDULE = {
+    name: {"task": f"marketplace.tasks.{task}", "schedule": every_s, "options": {"expires": 2 * every_s}}
+    for name, task, every_s in [
+        ("apply-settlements", "apply_settlements", 2.0),
+        ("advance-jobs", "advance_jobs", 2.0),
+        ("requeue-stale", "requeue_stale", 15.0),
+    ]
+}
+HYDRA_VALIDATION_STALE_S = 60  # a validation without a sign of life for so long has lost its worker
 
 HYDRA_CHAIN_RPC_URL = env.read_text("CHAIN_RPC_URL", "http://127.0.0.1:8546")
 HYDRA_CHAIN_ID = env.read_int("CHAIN_ID", 777001, low=1, high=2**53)
