@@ -12,7 +12,7 @@ recipe.evaluate(model, test)                                    # {"accuracy", "
 
 from typing import TYPE_CHECKING
 
-from trainer.recipes.errors import CheckpointError, InputError, RecipeError, ShardError
+from trainer.recipes.errors import CheckpointError, QuestionError, RecipeError, ShardError
 from trainer.recipes.specs import RECIPES, Parameter, RecipeSpec, fetch_spec, validate_parameters
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 __all__ = [
     "RECIPES",
     "CheckpointError",
-    "InputError",
     "Parameter",
+    "QuestionError",
     "RecipeError",
     "RecipeSpec",
     "ShardError",

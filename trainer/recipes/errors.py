@@ -1,13 +1,16 @@
 """What goes wrong with recipes, their data and their checkpoints. Nothing here is worth retrying unchanged.
 
-RecipeError                    fix the input: an unknown recipe, or a parameter out of bounds (`parameter` says which)
+RecipeError (trainer.errors.InputError)
+                               fix the input: an unknown recipe, or a parameter out of bounds (`parameter` says which)
 ├── ShardError                 fetch the file again, or stop: a release file is not what its format says (`file`, `line`)
-├── InputError                 fix the input: a file given to predict on cannot be read as the recipe's modality
+├── QuestionError              fix the input: a file given to predict on cannot be read as the recipe's modality
 └── CheckpointError            stop: a checkpoint is damaged, or made by a recipe this version does not have
 """
 
+from trainer.errors import InputError, Remedy
 
-class RecipeError(ValueError):
+
+class RecipeError(InputError):
     """`parameter` names what to change ("" where no parameter is at fault); `message` says how, in words."""
 
     def __init__(self, parameter: str, message: str) -> None:
@@ -19,13 +22,15 @@ class RecipeError(ValueError):
 class ShardError(RecipeError):
     """`line` counts from 1; None where the file as a whole is at fault."""
 
+    remedy = Remedy.STOP
+
     def __init__(self, file: str, line: int | None, message: str) -> None:
         super().__init__("", f"{file}:{line}: {message}" if line is not None else f"{file}: {message}")
         self.file = file
         self.line = line
 
 
-class InputError(RecipeError):
+class QuestionError(RecipeError):
     """A file the user named for predict; `file` says which."""
 
     def __init__(self, file: str, message: str) -> None:
@@ -35,6 +40,8 @@ class InputError(RecipeError):
 
 class CheckpointError(RecipeError):
     """`file` is the checkpoint's name, where it has one."""
+
+    remedy = Remedy.STOP
 
     def __init__(self, file: str, message: str) -> None:
         super().__init__("", f"{file}: {message}" if file else message)

@@ -12,7 +12,7 @@ import torch
 from PIL import Image, ImageOps
 from torch import Tensor, nn
 
-from trainer.recipes.errors import InputError, RecipeError
+from trainer.recipes.errors import QuestionError, RecipeError
 from trainer.recipes.optimizers import adam
 from trainer.recipes.recipe import Questions, Recipe
 from trainer.recipes.shards import Sample
@@ -62,7 +62,7 @@ class ImageRecipe(Recipe):
             try:
                 planes.append(_decode(Path(path).read_bytes(), channels, side, None))
             except _UNREADABLE as exc:
-                raise InputError(str(path), f"cannot be read as a picture ({exc})") from exc
+                raise QuestionError(str(path), f"cannot be read as a picture ({exc})") from exc
         return Questions([str(path) for path in paths], torch.from_numpy(np.stack(planes)))
 
     def _layers(self, schema: Mapping[str, Any], classes: int, params: Mapping[str, Any]) -> nn.Module:

@@ -117,7 +117,7 @@ class Recipe(ABC):
 
     @abstractmethod
     def read_questions(self, paths: Sequence[Path], schema: Mapping[str, Any]) -> Questions:
-        """Files a user wants answers about. Raises: InputError, naming the file."""
+        """Files a user wants answers about. Raises: QuestionError, naming the file."""
 
     @abstractmethod
     def _layers(self, schema: Mapping[str, Any], classes: int, params: Mapping[str, Any]) -> nn.Module: ...

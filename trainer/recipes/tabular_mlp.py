@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from trainer.recipes.errors import InputError, RecipeError
+from trainer.recipes.errors import QuestionError, RecipeError
 from trainer.recipes.optimizers import adam
 from trainer.recipes.recipe import Dataset, Questions, Recipe
 from trainer.recipes.shards import Sample
@@ -108,9 +108,9 @@ class TabularRecipe(Recipe):
                 try:
                     rows.append([_value(column, row.get(column.name)) for column in columns])
                 except ValueError as exc:
-                    raise InputError(name, str(exc)) from exc
+                    raise QuestionError(name, str(exc)) from exc
         if not rows:
-            raise InputError(", ".join(str(path) for path in paths), "holds no rows")
+            raise QuestionError(", ".join(str(path) for path in paths), "holds no rows")
         return Questions(names, torch.tensor(rows, dtype=torch.float64))
 
     def _layers(self, schema: Mapping[str, Any], classes: int, params: Mapping[str, Any]) -> nn.Module:
@@ -172,7 +172,7 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             for number, line in enumerate(stream, start=1):
                 row = json.loads(line)
                 if not isinstance(row, dict):
-                    raise InputError(f"{path}:{number}", "must be an object with the columns' values")
+                    raise QuestionError(f"{path}:{number}", "must be an object with the columns' values")
                 yield f"{path}:{number}", row.get("row", row)
     except (OSError, UnicodeDecodeError, json.JSONDecodeError, csv.Error) as exc:
-        raise InputError(str(path), f"cannot be read as .csv or .jsonl rows ({exc})") from exc
+        raise QuestionError(str(path), f"cannot be read as .csv or .jsonl rows ({exc})") from exc

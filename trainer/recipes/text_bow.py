@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from trainer.recipes.errors import InputError
+from trainer.recipes.errors import QuestionError
 from trainer.recipes.optimizers import adam
 from trainer.recipes.recipe import Questions, Recipe
 from trainer.recipes.shards import Sample
@@ -84,7 +84,7 @@ def _texts(path: Path) -> list[tuple[str, str]]:
     try:
         content = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as exc:
-        raise InputError(str(path), f"cannot be read as UTF-8 text ({exc})") from exc
+        raise QuestionError(str(path), f"cannot be read as UTF-8 text ({exc})") from exc
     if path.suffix != ".jsonl":
         return [(str(path), content)]
     named = []
@@ -94,8 +94,8 @@ def _texts(path: Path) -> list[tuple[str, str]]:
         except (ValueError, KeyError, TypeError):
             text = None
         if not isinstance(text, str):
-            raise InputError(f"{path}:{number}", 'must be an object such as {"text": "…"}')
+            raise QuestionError(f"{path}:{number}", 'must be an object such as {"text": "…"}')
         named.append((f"{path}:{number}", text))
     if not named:
-        raise InputError(str(path), "holds no lines")
+        raise QuestionError(str(path), "holds no lines")
     return named

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from tests.trainer.recipes.releases import jsonl, lines, manifest
-from trainer.recipes import InputError, RecipeError, ShardError, load_recipe, validate_parameters
+from trainer.recipes import QuestionError, RecipeError, ShardError, load_recipe, validate_parameters
 
 RECIPE = load_recipe("tabular-mlp")
 PARAMETERS = validate_parameters(RECIPE.spec, {"hidden": 16, "learning_rate": 0.02})
@@ -131,5 +131,5 @@ def test_questions_come_from_csv_and_jsonl(tmp_path):
 )
 def test_questions_that_cannot_be_read_name_the_file(tmp_path, name, content):
     (tmp_path / name).write_text(content)
-    with pytest.raises(InputError, match=name):
+    with pytest.raises(QuestionError, match=name):
         RECIPE.read_questions([tmp_path / name], SCHEMA)

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from tests.trainer.recipes.releases import jsonl, lines, manifest
-from trainer.recipes import InputError, RecipeError, load_recipe, validate_parameters
+from trainer.recipes import QuestionError, RecipeError, load_recipe, validate_parameters
 from trainer.recipes.text_bow import MAX_FEATURES, features
 
 RECIPE = load_recipe("text-hashed-bow")
@@ -90,7 +90,7 @@ def test_questions_come_from_texts_and_from_lines(tmp_path):
 def test_questions_that_cannot_be_read_name_the_file(tmp_path, content):
     path = tmp_path / "bad.jsonl"
     path.write_bytes(content)
-    with pytest.raises(InputError, match=r"bad\.jsonl"):
+    with pytest.raises(QuestionError, match=r"bad\.jsonl"):
         RECIPE.read_questions([path], {})
 
 
