@@ -1,14 +1,15 @@
 """The counts that pages show, each from a fixed number of queries."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models.functions import TruncDate
 
-from marketplace.models import Campaign, Item, Job, Peer, Submission
+from marketplace.models import Campaign, Item, Job, Peer, User
+from marketplace.rules.money import NANO
 
 STATES = ("accepted", "duplicate", "rejected", "ignored", "pending")
 
@@ -41,77 +42,35 @@ def equation_of(items: QuerySet[Item]) -> Equation:
     return Equation(**items.order_by().aggregate(received=Count("pk"), review=waiting, **counted))
 
 
-def equations_of(submissions: Sequence[Submission]) -> dict[int, Equation]:
-    """By the submission's key; those without items have an empty one."""
-    counted = {state: Count("pk", filter=Q(state=state)) for state in STATES}
+@dataclass(frozen=True)
+class Day:
+    """What one day's accepted items earned; `on_chain` of it is settled. Nano."""
+
+    day: date
+    items: int
+    earned: int
+    on_chain: int
+
+    @property
+    def hyd(self) -> float:
+        """For the chart's scale only; the table shows the exact amount."""
+        return self.earned / NANO
+
+
+def earnings_by_day(user: User, days: int = 60) -> list[Day]:
+    """The latest `days` days on which something was accepted, oldest first."""
     rows = (
-        Item.objects.filter(submission__in=[one.pk for one in submissions])
+        Item.objects.filter(contributor=user, state="accepted", reward__gt=0, decided_at__isnull=False)
         .order_by()
-        .values("submission_id")
-        .annotate(received=Count("pk"), review=Count("pk", filter=Q(state="pending", needs_review=True)), **counted)
-    )
-    found = {row.pop("submission_id"): Equation(**row) for row in rows}
-    return {one.pk: found.get(one.pk, Equation()) for one in submissions}
-
-
-@dataclass(frozen=True)
-class ClassCount:
-    """`share` is of the campaign's largest class, so that bars can be compared."""
-
-    label: str
-    accepted: int
-    waiting: int
-    share: float
-
-
-def class_progress(campaign: Campaign) -> list[ClassCount]:
-    """Accepted and waiting items of each declared class, in the campaign's order."""
-    rows = campaign.items.order_by().filter(state__in=["accepted", "pending"]).values_list("label", "state")
-    counts = {(label, state): n for label, state, n in rows.annotate(n=Count("pk"))}
-    most = max((counts.get((label, "accepted"), 0) for label in campaign.classes), default=0) or 1
-    return [
-        ClassCount(label, counts.get((label, "accepted"), 0), counts.get((label, "pending"), 0),
-                   counts.get((label, "accepted"), 0) / most)
-        for label in campaign.classes
-    ]  # fmt: skip
-
-
-@dataclass(frozen=True)
-class GroupShare:
-    value: str
-    count: int
-    share: float
-    target: float | None
-
-
-@dataclass(frozen=True)
-class Attribute:
-    """One declared attribute: the share of each of its groups among accepted items that declare it."""
-
-    name: str
-    declared: int
-    groups: tuple[GroupShare, ...]
-
-
-def group_progress(campaign: Campaign) -> list[Attribute]:
-    """Counted in the database per attribute, so that a campaign of 100,000 items costs one query each."""
-    accepted = campaign.items.order_by().filter(state="accepted")
-    return [_attribute(accepted, one) for one in campaign.attributes]
-
-
-def _attribute(accepted: QuerySet[Item], declared: Mapping[str, Any]) -> Attribute:
-    name, targets = declared["name"], declared.get("targets") or {}
-    key = f"attributes__{name}"
-    counts: Counter[str] = Counter()
-    for value, n in accepted.values_list(key).annotate(n=Count("pk")):
-        if value is not None:
-            counts[str(value)] += n
-    total = sum(counts.values())
-    groups = [
-        GroupShare(value, counts[value], counts[value] / total if total else 0.0, targets.get(value))
-        for value in declared.get("values", [])
-    ]
-    return Attribute(name, total, tuple(groups))
+        .annotate(day=TruncDate("decided_at"))
+        .values("day")
+        .annotate(
+            items=Count("pk"), earned=Sum("reward"),
+            on_chain=Sum("reward", filter=Q(reward_status="settled"), default=0),
+        )
+        .order_by("-day")[:days]
+    )  # fmt: skip
+    return [Day(**row) for row in rows][::-1]
 
 
 def landing_figures(now: datetime, stale_s: float) -> dict[str, int]:

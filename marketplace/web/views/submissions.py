@@ -1,0 +1,46 @@
+"""What became of uploads: the list, one submission as it is validated, one item with its evidence and money."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from marketplace.models import Item, Submission
+from marketplace.selectors import submissions as rows
+from marketplace.web.doors import member_page
+from marketplace.web.figures import equation_of
+from marketplace.web.views import page_of
+
+
+@require_GET
+@member_page
+def index(request: HttpRequest) -> HttpResponse:
+    found = rows.of_user(request.user).select_related("campaign")  # type: ignore[arg-type]
+    return render(request, "marketplace/submissions/index.html", {"page": page_of(request, found)})
+
+
+@require_GET
+@member_page
+def detail(request: HttpRequest, public_id: str) -> HttpResponse:
+    """`?state=` shows the items of one state; htmx asks for the live part alone while validation runs."""
+    submission = rows.get(public_id, request.user)
+    state = request.GET.get("state", "")
+    state = state if state in Item.State.values else ""
+    context = {
+        "submission": submission,
+        "counts": equation_of(submission.items.all()),
+        "state": state,
+        "page": page_of(request, rows.items(submission, state=state), 48),
+        "is_live": submission.state in (Submission.State.QUEUED, Submission.State.VALIDATING),
+        "is_mine": submission.contributor_id == request.user.pk,
+    }
+    live = request.htmx and not request.htmx.boosted  # type: ignore[attr-defined]
+    template = "marketplace/submissions/_live.html" if live else "marketplace/submissions/detail.html"
+    return render(request, template, context)
+
+
+@require_GET
+@member_page
+def item(request: HttpRequest, public_id: str) -> HttpResponse:
+    found = rows.get_item(public_id, request.user)
+    detail = rows.item_detail(found, request.user)
+    return render(request, "marketplace/submissions/item.html", {"item": found, "detail": detail})
