@@ -1,39 +1,21 @@
 """Every door of the API under /api/v1/; unknown paths answer in JSON too."""
 
-import importlib
-
 from django.urls import path, re_path
 
-
-class _Missing:
-    def __getattr__(self, name):
-        return NoSuchDoor
-
-
-def _load(name):
-    try:
-        return importlib.import_module(f"marketplace.api.views.{name}")
-    except ImportError:
-        return _Missing()
-
-
+from marketplace.api.views import (
+    accounts,
+    backbone,
+    campaigns,
+    items,
+    jobs,
+    moderation,
+    network,
+    releases,
+    rewards,
+)
+from marketplace.api.views import submissions as sent
 from marketplace.api.views.base import NoSuchDoor, Schema
 
-accounts, backbone, campaigns, items, jobs, moderation, network, releases, rewards, sent = map(
-    _load,
-    [
-        "accounts",
-        "backbone",
-        "campaigns",
-        "items",
-        "jobs",
-        "moderation",
-        "network",
-        "releases",
-        "rewards",
-        "submissions",
-    ],
-)
 CAMPAIGN = "campaigns/<slug:slug>"
 SUBMISSION = "submissions/<uuid:public_id>"
 ITEM = "items/<uuid:public_id>"
@@ -62,6 +44,7 @@ urlpatterns = [
     path(ITEM, items.OneItem.as_view(), name="item"),
     path(f"{ITEM}/content", items.ItemContent.as_view(), name="item-content"),
     path(f"{ITEM}/verdicts", items.ItemVerdicts.as_view(), name="item-verdicts"),
+    path(f"{ITEM}/proof", rewards.Proof.as_view(), name="item-proof"),
     path("moderation/queue", moderation.Queue.as_view(), name="queue"),
     path("moderation/verdicts", moderation.BulkVerdicts.as_view(), name="bulk-verdicts"),
     path("rewards/balance", rewards.BalanceView.as_view(), name="balance"),

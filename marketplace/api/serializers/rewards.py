@@ -7,6 +7,9 @@ from rest_framework import serializers
 from marketplace.api.serializers.fields import AmountNano, Money
 
 
+LINE_KINDS = ["reward", "unlock", "lock", "settle", "pay", "release"]
+
+
 class Balance(serializers.Serializer[Any]):
     pending = Money(help_text="Rewards decided, not yet confirmed on the ledger.")
     available = Money(help_text="Confirmed tokens, free to unlock.")
@@ -37,7 +40,7 @@ class StatementPage(serializers.Serializer[Any]):
 
 
 class StatementQuery(serializers.Serializer[Any]):
-    kind = serializers.RegexField(r"^[a-z_]{1,40}$", required=False, help_text="Only lines of this kind.")
+    kind = serializers.ChoiceField(choices=LINE_KINDS, required=False, help_text="Only lines of this kind.")
     limit = serializers.IntegerField(min_value=1, max_value=200, required=False, default=50)
     before = serializers.IntegerField(
         min_value=1, max_value=2**63 - 1, required=False, help_text="Only lines older than this id."
@@ -52,6 +55,18 @@ class UnlockOut(serializers.Serializer[Any]):
     status = serializers.CharField(help_text="`pending` until the ledger confirms it.")
     amount = Money()
     balance = Balance()
+
+
+class RewardProof(serializers.Serializer[Any]):
+    """A reward's leaf and its way to the evidence root of its batch on the chain; hashes in hex."""
+
+    number = serializers.IntegerField(help_text="Of the reward on the contract.")
+    contribution = serializers.CharField()
+    evidence = serializers.CharField()
+    policy_version = serializers.CharField()
+    siblings = serializers.ListField(child=serializers.CharField())
+    root = serializers.CharField()
+    tx_hash = serializers.CharField(allow_null=True)
 
 
 class LedgerTotals(serializers.Serializer[Any]):

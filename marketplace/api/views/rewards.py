@@ -9,10 +9,14 @@ from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
 
 from ledger import service as ledger
+from ledger.errors import UnknownReward
+from marketplace.api import visibility
 from marketplace.api.auth import caller_of
 from marketplace.api.idempotency import answer_once
 from marketplace.api.serializers import rewards as shapes
 from marketplace.api.views.base import View
+from marketplace.errors import NotFound
+from marketplace.selectors.lookup import get_one
 from marketplace.services import rewards
 
 
@@ -69,6 +73,23 @@ class Unlock(View):
             return Response(shapes.UnlockOut(answer).data, status=201)
 
         return answer_once(request, act)
+
+
+class Proof(View):
+    @extend_schema(
+        summary="Show the proof of an item's reward",
+        description="What a stranger needs to check the reward against the chain, with `config/verify_reward.py`. "
+        "404 until the reward has its number.",
+        responses=shapes.RewardProof,
+        tags=["rewards"],
+    )
+    def get(self, request: Request, public_id: str) -> Response:
+        item = get_one(visibility.items(request), public_id)
+        try:
+            proof = ledger.reward_proof(item.reward_key)
+        except UnknownReward:
+            raise NotFound("The item has no reward on the ledger yet.") from None
+        return Response(shapes.RewardProof(proof).data)
 
 
 class Totals(View):

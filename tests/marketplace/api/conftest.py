@@ -79,14 +79,11 @@ def caller(user: User | None = None, *scopes: str) -> Caller:
     return Caller(token_for(user, *scopes) if user else "")
 
 
+def make_campaign(owner: User, slug: str = "digits", **fields) -> Campaign:
+    terms = {"modality": "image", "state": "open", "classes": ["0", "1"], "consent_text": "Yes.", **fields}
+    return Campaign.objects.create(slug=slug, title=slug.title(), owner=owner, **terms)
+
+
 @pytest.fixture
 def campaign(ada) -> Campaign:
-    return Campaign.objects.create(
-        slug="digits",
-        title="Digits",
-        owner=ada,
-        modality="image",
-        state="open",
-        classes=["0", "1"],
-        consent_text="Yes.",
-    )
+    return make_campaign(ada)
