@@ -55,6 +55,7 @@ class Item(models.Model):
     novelty = models.FloatField(null=True, blank=True)
     scarcity = models.FloatField(null=True, blank=True)
     reward = models.BigIntegerField(default=0, help_text="Nano HYD reserved on acceptance.")
+    reward_key = models.CharField(max_length=80, blank=True, help_text="Names the reservation in the ledger.")
     reward_status = models.CharField(max_length=10, blank=True, help_text="As last heard from the ledger.")
     created_at = models.DateTimeField(auto_now_add=True)
     decided_at = models.DateTimeField(null=True, blank=True)

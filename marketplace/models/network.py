@@ -35,6 +35,9 @@ class Peer(models.Model):
     name = models.CharField(max_length=80)
     token = models.ForeignKey(ApiToken, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
     active = models.BooleanField(default=True)
+    change = models.BigIntegerField(
+        default=0, db_index=True, help_text="Order of enrolments and retirements: the backbone's cursor."
+    )
     enrolled_at = models.DateTimeField(auto_now_add=True)
     state = models.CharField(max_length=12, default="offline")
     job = models.ForeignKey(Job, null=True, blank=True, on_delete=models.SET_NULL, related_name="peers")

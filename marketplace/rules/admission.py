@@ -5,7 +5,7 @@ policy leaves that on. Suspicion goes to a person. What counts as bad or suspect
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +15,7 @@ BUDGET_EXHAUSTED = "Good enough to accept, but the campaign's budget is exhauste
 POLICY_DEFAULTS: dict[str, Any] = {
     "reject_bad_technical": True,  # an unreadable or empty thing is not worth a person's minute
     "review_suspect_labels": True,  # label flags are 30-90 % right (data.md §4): a person decides
-    "review_suspect_duplicates": True,  # near, but the verification could not settle it
-    "near_duplicates": "duplicate",  # or "review": crops and re-encodings may be wanted
+    "near_duplicates": "review",  # or "duplicate": whether what is near, but not the same, needs a person
     "cold_start": "accept",  # or "review": what to do while there is too little to check labels against
     "cold_start_limit": 500,  # accepted unchecked at most; beyond it people look
     "base_suspect_share": 0.08,  # label flags in honest data, until the campaign has its own history
@@ -40,6 +39,9 @@ _RANGES = {
     "scarcity_items_min": (1, 10**9),
     "reward_max_factor": (0.1, 10.0),
 }
+
+
+RECEIPT = "reward"  # the validator's name of the evidence row that explains a reward
 
 
 class PolicyError(ValueError):
@@ -83,11 +85,17 @@ def fill_policy(policy: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Sign:
-    """What one validator said of an item, without its numbers."""
+    """What one validator said of an item, without its numbers. `check` is technical, duplicates, labels, safety …"""
 
-    validator: str
+    check: str
     outcome: str  # ok | suspect | bad | not_enough_evidence
     reasons: tuple[str, ...] = ()
+    exact: bool = False  # duplicates: the same content, not merely near
+
+
+def check_of(validator: str) -> str:
+    """ "technical_image" and "technical_text" are one check to a policy."""
+    return validator.partition("_")[0]
 
 
 @dataclass(frozen=True)
@@ -109,9 +117,9 @@ class Context:
 
 def admit(signs: Iterable[Sign], context: Context) -> Admission:
     """The policy's outcome for one item. First match: duplicate, technically bad, anything for a person, accept."""
-    found = {sign.validator: sign for sign in signs}
+    found = {sign.check: sign for sign in signs}
     twin, technical = found.get("duplicates"), found.get("technical")
-    if twin is not None and twin.outcome == "bad" and _twin_is_final(twin, context.policy):
+    if twin is not None and _is_duplicate(twin, context.policy):
         return Admission("duplicate", _say(twin, "Already received."))
     if technical is not None and technical.outcome == "bad" and context.policy["reject_bad_technical"]:
         return Admission("rejected", _say(technical, "Not usable as it is."))
@@ -120,10 +128,10 @@ def admit(signs: Iterable[Sign], context: Context) -> Admission:
     return Admission("accepted", _say_accepted(found))
 
 
-def _twin_is_final(twin: Sign, policy: Mapping[str, Any]) -> bool:
-    return policy["near_duplicates"] == "duplicate" or any(
-        "same " in reason.lower() for reason in twin.reasons
-    )
+def _is_duplicate(twin: Sign, policy: Mapping[str, Any]) -> bool:
+    """The same content always; what is merely near as the sponsor wishes, else a person compares the two."""
+    near = twin.outcome in {"suspect", "bad"}
+    return near and (twin.exact or policy["near_duplicates"] == "duplicate")
 
 
 def _doubts(found: Mapping[str, Sign], context: Context) -> list[str]:
@@ -142,12 +150,11 @@ def _doubts(found: Mapping[str, Sign], context: Context) -> list[str]:
     return doubts
 
 
-def _is_reviewed(validator: str, policy: Mapping[str, Any]) -> bool:
+def _is_reviewed(check: str, policy: Mapping[str, Any]) -> bool:
     """A technical suspicion lowers the quality, and with it the reward; the others need a person."""
-    if validator == "technical":
+    if check == "technical":
         return False
-    setting = {"labels": "review_suspect_labels", "duplicates": "review_suspect_duplicates"}.get(validator)
-    return setting is None or bool(policy[setting])
+    return check != "labels" or bool(policy["review_suspect_labels"])
 
 
 def _say(sign: Sign, otherwise: str) -> str:
@@ -192,8 +199,3 @@ def doubt_submission(flagged: int, checked: int, base: Base, policy: Mapping[str
         f"{flagged} of the {checked} labels of this submission look implausible ({share:.0%}, where about "
         f"{expected:.0%} is usual), so all of it waits for a person."
     )
-
-
-def merge_signs(findings: Sequence[Any]) -> list[Sign]:
-    """Signs of validators' findings or of Evidence rows: anything with validator, outcome and reasons."""
-    return [Sign(one.validator, str(one.outcome), tuple(one.reasons)) for one in findings]

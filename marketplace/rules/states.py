@@ -21,8 +21,10 @@ ITEM: Mapping[str, frozenset[str]] = {
     "ignored": frozenset(),
 }
 JOB: Mapping[str, frozenset[str]] = {
-    "funding": frozenset({"ready", "cancelled", "failed"}),
-    "ready": frozenset({"running", "cancelled"}),
+    "funding": frozenset({"ready", "settling", "failed"}),
+    "ready": frozenset(
+        {"running", "settling", "funding", "failed"}
+    ),  # funding again: its block was reorganised away
     "running": frozenset({"settling"}),
     "settling": frozenset({"completed", "stopped", "failed", "cancelled"}),
     "completed": frozenset(),

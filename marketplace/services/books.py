@@ -29,7 +29,7 @@ def translated() -> Iterator[None]:
         raise FundsShort(message, had=error.credits, asked=error.asked, field="credit_limit_nano") from error
     except ledger_errors.KeyReused as error:
         raise KeyReused from error
-    except ledger_errors.BadAmount as error:
+    except ledger_errors.BadInput as error:
         raise InvalidInput(str(error), fields={"amount_nano": error.expected}) from error
     except ledger_errors.ChainError as error:
         raise Unavailable("The ledger cannot be reached at the moment; try again.") from error

@@ -8,12 +8,14 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.text import slugify
 
+from ledger import service as ledger
 from marketplace.errors import InvalidInput, NotAllowed, WrongState
 from marketplace.models import Campaign, User
 from marketplace.rules import states
 from marketplace.rules.money import MAX_NANO
 from marketplace.rules.schema import CampaignDraft, check_draft
 from marketplace.services.books import translated
+from marketplace.services.queue import enqueue
 
 # After opening, what contributors agreed to and how they are judged stays; these may still be corrected.
 EDITABLE_WHEN_OPEN = frozenset({"title", "description", "deadline"})
@@ -114,12 +116,10 @@ def fund_campaign(campaign: Campaign, amount: int, *, by: User, key: str) -> Non
         raise InvalidInput(
             "Funding needs a key, so that a retry does not pay twice.", fields={"key": "required"}
         )
-    from ledger import service as ledger
-    from marketplace.services import rewards
 
     with transaction.atomic(), translated():
         ledger.fund_campaign(campaign.ledger_ref, amount, key=f"fund:{campaign.public_id}:{key}")
-        transaction.on_commit(lambda: rewards.enqueue_waiting(campaign.pk))
+        enqueue("accept_waiting", campaign.pk)
 
 
 def _require_owner(campaign: Campaign, by: User) -> None:

@@ -1,35 +1,25 @@
 """A submission's way in: started under a consent, fed with files, completed. Every received entry becomes a row.
 
-Decoding and judging are services.validation's; what a file may contain is intake's.
+What a file's entries become is services.arrivals'; decoding and judging are services.validation's.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from marketplace.errors import InvalidInput, KeyReused, NotAllowed, WrongState
+from marketplace.errors import InvalidInput, KeyReused, NotAllowed, TooLarge, WrongState
 from marketplace.models import Campaign, Item, Submission, User
+from marketplace.services import arrivals
+from marketplace.services.arrivals import ReceivedFile
 from marketplace.services.queue import enqueue
 
-
-@dataclass(frozen=True)
-class ReceivedFile:
-    """One uploaded file. Exactly one of `path` and `content` is given; `name` may hold the relative path.
-
-    `label` and `attributes` apply to every entry that brings none of its own.
-    """
-
-    name: str
-    path: Path | None = None
-    content: bytes | None = None
-    label: str = ""
-    attributes: Mapping[str, str] | None = None
-    encoding: str = ""
-    delimiter: str = ""
+__all__ = ["ReceivedFile", "complete_submission", "receive_file", "start_submission"]
 
 
 def start_submission(
@@ -89,7 +79,37 @@ def receive_file(
 
     Raises: NotAllowed, WrongState (completed, or the campaign closed), InvalidInput (file), TooLarge.
     """
-    raise NotImplementedError
+    if submission.contributor_id != by.pk:
+        raise NotAllowed("Only the contributor adds files to a submission.")
+    campaign = submission.campaign
+    _require_open(campaign, now or timezone.now())
+    _require_receiving(submission)
+    with _on_disk(file) as path:
+        size = path.stat().st_size
+        if size > settings.HYDRA_MAX_FILE_BYTES:
+            message = f"The file has {size:,} bytes; the limit is {settings.HYDRA_MAX_FILE_BYTES:,}."
+            raise TooLarge(message, fields={"file": message})
+        items = arrivals.read_items(campaign, file, path)
+    with transaction.atomic():
+        locked = Submission.objects.select_for_update().get(pk=submission.pk)
+        _require_receiving(locked)
+        return arrivals.insert(locked, items)
+
+
+def _require_receiving(submission: Submission) -> None:
+    if submission.state != Submission.State.RECEIVING:
+        raise WrongState("The submission was completed; start another one for more files.")
+
+
+@contextmanager
+def _on_disk(file: ReceivedFile) -> Iterator[Path]:
+    if file.path is not None:
+        yield file.path
+        return
+    with NamedTemporaryFile(prefix="hydra-upload-") as temporary:
+        temporary.write(file.content or b"")
+        temporary.flush()
+        yield Path(temporary.name)
 
 
 def complete_submission(submission: Submission, *, by: User, now: datetime | None = None) -> Submission:
