@@ -63,7 +63,7 @@ def draft(slug: str, census: list[Labelled]) -> dict[str, Any]:
 def describe_columns(census: list[Labelled]) -> list[dict[str, Any]]:
     numbers = [{"name": name, "type": "number"} for name in data.ADULT_NUMBERS]
     categories = [
-        {"name": name, "type": "category", "values": sorted({str(row.content[name]) for row in census})}  # type: ignore[index]
+        {"name": name, "type": "category", "values": sorted({str(row.content[name]) for row in census})}
         for name in data.ADULT_CATEGORIES
     ]
     return [*numbers, *categories]
@@ -101,7 +101,7 @@ class Cast:
 
 
 def disguised(number: int, victim: Labelled, chance: random.Random) -> tuple[str, bytes, str]:
-    suffix, content = data.disguise(victim.content, chance)  # type: ignore[arg-type]
+    suffix, content = data.disguise(victim.content, chance)
     return f"scan_{number:04d}{suffix}", content, victim.label
 
 
@@ -110,7 +110,7 @@ def folder_zip(examples: list[Labelled]) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for number, one in enumerate(examples):
-            archive.writestr(f"{one.label}/{number:05d}.png", data.encode_png(one.content))  # type: ignore[arg-type]
+            archive.writestr(f"{one.label}/{number:05d}.png", data.encode_png(one.content))
     return buffer.getvalue()
 
 
@@ -118,7 +118,7 @@ def single_files(examples: list[Labelled]) -> list[tuple[str, bytes, str]]:
     return [
         (f"mine_{number:04d}.png", data.encode_png(one.content), one.label)
         for number, one in enumerate(examples)
-    ]  # type: ignore[arg-type]
+    ]
 
 
 def jsonl(examples: list[Labelled]) -> bytes:
@@ -130,7 +130,7 @@ def rows_csv(examples: list[Labelled]) -> bytes:
     writer = csv.DictWriter(buffer, [*data.ADULT_NUMBERS, *data.ADULT_CATEGORIES, "income"])
     writer.writeheader()
     for one in examples:
-        writer.writerow({**one.content, "income": one.label})  # type: ignore[dict-item]
+        writer.writerow({**one.content, "income": one.label})
     return buffer.getvalue().encode()
 
 

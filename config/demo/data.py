@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from email import message_from_string
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -38,7 +39,7 @@ class DataMissing(RuntimeError):
 class Labelled:
     """One example: its content (grey image [side, side] uint8, text, or row) and its label in the source."""
 
-    content: object
+    content: Any
     label: str
 
 
