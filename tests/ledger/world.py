@@ -50,7 +50,9 @@ class World:
         return service.rewards([key])[key].status
 
 
-def reward(key: str = "r1", user: str = ADA, amount: int = 10 * HYD, campaign: str = CAMPAIGN) -> service.RewardEntry:
+def reward(
+    key: str = "r1", user: str = ADA, amount: int = 10 * HYD, campaign: str = CAMPAIGN
+) -> service.RewardEntry:
     return service.reserve_reward(
         service.RewardRequest(
             key=key,
