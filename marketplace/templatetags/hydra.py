@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import template
+from django.forms import BoundField, CheckboxInput, CheckboxSelectMultiple, RadioSelect, Select
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -64,6 +65,26 @@ def badge(kind: str, value: str) -> SafeString:
         '<span class="badge-state tone-{}"><i class="bi bi-{}" aria-hidden="true"></i>{}</span>',
         state.tone, state.icon, state.label,
     )  # fmt: skip
+
+
+@register.inclusion_tag("components/_field.html")
+def field(bound: BoundField) -> dict[str, Any]:
+    """A form field with its label, help and errors in words; Django ties them together by aria-describedby."""
+    widget = bound.field.widget
+    many = isinstance(widget, RadioSelect | CheckboxSelectMultiple)
+    single_box = isinstance(widget, CheckboxInput)
+    style = "form-select" if isinstance(widget, Select) and not many else "form-control"
+    classes = "form-check-input" if many or single_box else f"{style} {widget.attrs.get('class', '')}".strip()
+    if bound.errors:
+        classes += " is-invalid"
+    return {"field": bound, "many": many, "single_box": single_box, "widget": bound.as_widget(attrs={"class": classes}),
+            "choices": _choices_with_class(bound, classes) if many else ()}  # fmt: skip
+
+
+def _choices_with_class(bound: BoundField, classes: str) -> list[Any]:
+    for choice in (choices := list(bound)):
+        choice.data["attrs"]["class"] = classes
+    return choices
 
 
 @register.simple_tag
