@@ -1,68 +1,55 @@
-"""Every door of the API under /api/v1/; unknown paths answer in JSON too."""
+"""Addresses of the pages, by what a person looks for."""
 
-from django.urls import path, re_path
+from django.urls import path
 
-from marketplace.api.views import accounts, backbone, campaigns, items, jobs, moderation, network, releases, rewards
-from marketplace.api.views import submissions as sent
-from marketplace.api.views.base import NoSuchDoor, Schema
+from marketplace.web.views import (
+    campaigns,
+    home,
+    jobs,
+    moderation,
+    network,
+    releases,
+    rewards,
+    submissions,
+    tokens,
+    uploads,
+)
 
-CAMPAIGN = "campaigns/<slug:slug>"
-SUBMISSION = "submissions/<uuid:public_id>"
-ITEM = "items/<uuid:public_id>"
-RELEASE = "releases/<uuid:public_id>"
-JOB = "jobs/<uuid:public_id>"
-NETWORK_JOB = "network/jobs/<uuid:public_id>"
-
+app_name = "web"
 urlpatterns = [
-    path("schema/", Schema.as_view(), name="api-schema"),
-    path("auth/register", accounts.Register.as_view(), name="register"),
-    path("auth/token", accounts.Tokens.as_view(), name="token"),
-    path("auth/revoke", accounts.RevokeToken.as_view(), name="revoke"),
-    path("me", accounts.Me.as_view(), name="me"),
-    path("campaigns", campaigns.Campaigns.as_view(), name="campaigns"),
-    path(CAMPAIGN, campaigns.OneCampaign.as_view(), name="campaign"),
-    path(f"{CAMPAIGN}/open", campaigns.OpenCampaign.as_view(), name="campaign-open"),
-    path(f"{CAMPAIGN}/close", campaigns.CloseCampaign.as_view(), name="campaign-close"),
-    path(f"{CAMPAIGN}/fund", campaigns.FundCampaign.as_view(), name="campaign-fund"),
-    path(f"{CAMPAIGN}/submissions", sent.StartSubmission.as_view(), name="submission-start"),
-    path(f"{CAMPAIGN}/releases", releases.CampaignReleases.as_view(), name="campaign-releases"),
-    path("submissions", sent.Submissions.as_view(), name="submissions"),
-    path(SUBMISSION, sent.OneSubmission.as_view(), name="submission"),
-    path(f"{SUBMISSION}/files", sent.SubmissionFiles.as_view(), name="submission-files"),
-    path(f"{SUBMISSION}/complete", sent.CompleteSubmission.as_view(), name="submission-complete"),
-    path(f"{SUBMISSION}/items", sent.SubmissionItems.as_view(), name="submission-items"),
-    path(ITEM, items.OneItem.as_view(), name="item"),
-    path(f"{ITEM}/content", items.ItemContent.as_view(), name="item-content"),
-    path(f"{ITEM}/verdicts", items.ItemVerdicts.as_view(), name="item-verdicts"),
-    path(f"{ITEM}/proof", rewards.Proof.as_view(), name="item-proof"),
-    path("moderation/queue", moderation.Queue.as_view(), name="queue"),
-    path("moderation/verdicts", moderation.BulkVerdicts.as_view(), name="bulk-verdicts"),
-    path("rewards/balance", rewards.BalanceView.as_view(), name="balance"),
-    path("rewards/statement", rewards.Statement.as_view(), name="statement"),
-    path("rewards/unlock", rewards.Unlock.as_view(), name="unlock"),
-    path("ledger/totals", rewards.Totals.as_view(), name="totals"),
-    path(RELEASE, releases.OneRelease.as_view(), name="release"),
-    path(f"{RELEASE}/manifest", releases.Manifest.as_view(), name="manifest"),
-    path(f"{RELEASE}/files/<str:name>", releases.ReleaseFile.as_view(), name="release-file"),
-    path("recipes", jobs.Recipes.as_view(), name="recipes"),
-    path("jobs", jobs.Jobs.as_view(), name="jobs"),
-    path(JOB, jobs.OneJob.as_view(), name="job"),
-    path(f"{JOB}/rounds", jobs.Rounds.as_view(), name="job-rounds"),
-    path(f"{JOB}/curve", jobs.Curve.as_view(), name="job-curve"),
-    path(f"{JOB}/batches/<int:step>", jobs.Batch.as_view(), name="job-batch"),
-    path(f"{JOB}/cancel", jobs.CancelJob.as_view(), name="job-cancel"),
-    path(f"{JOB}/checkpoint", jobs.Checkpoint.as_view(), name="job-checkpoint"),
-    path("network/codes", network.Codes.as_view(), name="codes"),
-    path("network/enrol", network.Enrol.as_view(), name="enrol"),
-    path("network/backbones", network.Backbones.as_view(), name="backbones"),
-    path("network/peers", network.Peers.as_view(), name="peers"),
-    path("network/presence", backbone.Presence.as_view(), name="presence"),
-    path("network/enrolments", backbone.Enrolments.as_view(), name="enrolments"),
-    path("network/jobs", backbone.NetworkJobs.as_view(), name="network-jobs"),
-    path(f"{NETWORK_JOB}/start", backbone.StartJob.as_view(), name="job-start"),
-    path(f"{NETWORK_JOB}/rounds", backbone.RecordRounds.as_view(), name="job-record-rounds"),
-    path(f"{NETWORK_JOB}/metrics", backbone.RecordMetrics.as_view(), name="job-record-metrics"),
-    path(f"{NETWORK_JOB}/checkpoint", backbone.PutCheckpoint.as_view(), name="job-put-checkpoint"),
-    path(f"{NETWORK_JOB}/finish", backbone.FinishJob.as_view(), name="job-finish"),
-    re_path(r"", NoSuchDoor.as_view()),
+    path("", home.home, name="home"),
+    path("campaigns/", campaigns.index, name="campaigns"),
+    path("campaigns/new/", campaigns.create, name="campaign-new"),
+    path("campaigns/<slug:slug>/", campaigns.detail, name="campaign"),
+    path("campaigns/<slug:slug>/edit/", campaigns.edit, name="campaign-edit"),
+    path("campaigns/<slug:slug>/open/", campaigns.open_, name="campaign-open"),
+    path("campaigns/<slug:slug>/close/", campaigns.close, name="campaign-close"),
+    path("campaigns/<slug:slug>/fund/", campaigns.fund, name="campaign-fund"),
+    path("campaigns/<slug:slug>/upload/", uploads.upload, name="campaign-upload"),
+    path("campaigns/<slug:slug>/release/", releases.build, name="campaign-release"),
+    path("submissions/", submissions.index, name="submissions"),
+    path("submissions/<uuid:public_id>/", submissions.detail, name="submission"),
+    path("items/<uuid:public_id>/", submissions.item, name="submission-item"),
+    path("moderation/", moderation.queue, name="moderation"),
+    path("moderation/many/", moderation.decide_many, name="moderation-many"),
+    path("moderation/<uuid:public_id>/", moderation.decide, name="moderation-decide"),
+    path("rewards/", rewards.overview, name="rewards"),
+    path("rewards/unlock/", rewards.unlock, name="rewards-unlock"),
+    path("rewards/rows/<slug:key>/", rewards.rows, name="rewards-rows"),
+    path("rewards/statement/", rewards.statement, name="statement"),
+    path("rewards/statement.csv", rewards.statement_csv, name="statement-csv"),
+    path("releases/", releases.index, name="releases"),
+    path("releases/<uuid:public_id>/", releases.detail, name="release"),
+    path("jobs/", jobs.index, name="jobs"),
+    path("jobs/new/", jobs.create, name="job-new"),
+    path("jobs/<uuid:public_id>/", jobs.detail, name="job"),
+    path("jobs/<uuid:public_id>/curve.json", jobs.curve, name="job-curve"),
+    path("jobs/<uuid:public_id>/rounds/", jobs.rounds, name="job-rounds"),
+    path("jobs/<uuid:public_id>/batches/<int:step>/", jobs.batch, name="job-batch"),
+    path("jobs/<uuid:public_id>/checkpoint/", jobs.checkpoint, name="job-checkpoint"),
+    path("jobs/<uuid:public_id>/cancel/", jobs.cancel, name="job-cancel"),
+    path("network/", network.overview, name="network"),
+    path("network/code/", network.code, name="network-code"),
+    path("tokens/", tokens.index, name="tokens"),
+    path("tokens/<uuid:public_id>/revoke/", tokens.revoke, name="token-revoke"),
 ]
