@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from marketplace.api.serializers.fields import AmountNano, Money, SmallJSON
@@ -51,8 +52,9 @@ class CampaignDetail(CampaignOut):
     class Meta(CampaignOut.Meta):
         fields = [*CampaignOut.Meta.fields, "budget"]
 
-    def get_budget(self, campaign: Campaign) -> Budget:
-        return Budget(self.context["budget"]).data  # type: ignore[return-value]
+    @extend_schema_field(Budget())
+    def get_budget(self, campaign: Campaign) -> Any:
+        return Budget(self.context["budget"]).data
 
 
 class CampaignIn(serializers.Serializer[Any]):

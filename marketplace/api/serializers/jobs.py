@@ -2,10 +2,12 @@
 
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from marketplace.api.serializers.fields import AmountNano, Money, SmallJSON
 from marketplace.models import Job, JobMetric, JobRound
+from marketplace.selectors.jobs import earnings
 
 
 class ParameterOut(serializers.Serializer[Any]):
@@ -44,6 +46,11 @@ class JobIn(serializers.Serializer[Any]):
     credit_limit_nano = AmountNano(help_text="Locked at once; what the job does not use is given back.")
 
 
+class CheckpointFacts(serializers.Serializer[Any]):
+    step = serializers.IntegerField()
+    sha256 = serializers.CharField()
+
+
 class JobOut(serializers.ModelSerializer[Job]):
     id = serializers.UUIDField(source="public_id")
     release = serializers.UUIDField(source="release.public_id")
@@ -65,8 +72,28 @@ class JobOut(serializers.ModelSerializer[Job]):
             "metrics", "checkpoint", "created_at", "started_at", "finished_at",
         ]  # fmt: skip
 
+    @extend_schema_field(CheckpointFacts(allow_null=True))
     def get_checkpoint(self, job: Job) -> dict[str, Any] | None:
         return checkpoint_of(job)
+
+
+class EarningOut(serializers.Serializer[Any]):
+    peer = serializers.CharField(source="peer.name")
+    owner = serializers.CharField(source="owner_name", help_text="The volunteer's shown name.")
+    samples = serializers.IntegerField()
+    share = serializers.FloatField(help_text="Of the job's samples.")
+    amount = Money(help_text="0 until the job is settled.")
+
+
+class JobDetail(JobOut):
+    earnings = serializers.SerializerMethodField(help_text="Who trained it, and what they are paid.")
+
+    class Meta(JobOut.Meta):
+        fields = [*JobOut.Meta.fields, "earnings"]
+
+    @extend_schema_field(EarningOut(many=True))
+    def get_earnings(self, job: Job) -> Any:
+        return EarningOut(earnings(job), many=True).data
 
 
 def checkpoint_of(job: Job) -> dict[str, Any] | None:

@@ -6,7 +6,6 @@ from rest_framework import serializers
 
 from marketplace.api.serializers.fields import AmountNano, Money
 
-
 LINE_KINDS = ["reward", "unlock", "lock", "settle", "pay", "release"]
 
 
@@ -65,7 +64,7 @@ class RewardProof(serializers.Serializer[Any]):
     evidence = serializers.CharField()
     policy_version = serializers.CharField()
     siblings = serializers.ListField(child=serializers.CharField())
-    root = serializers.CharField()
+    root = serializers.CharField()  # type: ignore[assignment]
     tx_hash = serializers.CharField(allow_null=True)
 
 

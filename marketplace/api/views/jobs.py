@@ -81,9 +81,9 @@ class Jobs(View):
 class OneJob(View):
     scopes = OWNER_OR_BACKBONE
 
-    @extend_schema(summary="Show a job", responses=shapes.JobOut, tags=["jobs"])
+    @extend_schema(summary="Show a job", responses=shapes.JobDetail, tags=["jobs"])
     def get(self, request: Request, public_id: str) -> Response:
-        return Response(shapes.JobOut(get_one(visibility.jobs(request), public_id)).data)
+        return Response(shapes.JobDetail(get_one(visibility.jobs(request), public_id)).data)
 
 
 class CancelJob(View):

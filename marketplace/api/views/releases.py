@@ -13,13 +13,10 @@ from marketplace.api.media import Stored, send
 from marketplace.api.serializers.releases import ReleaseOut
 from marketplace.api.views.base import View
 from marketplace.api.views.campaigns import find_campaign
-from marketplace.errors import NotFound
-from marketplace.models import Release
 from marketplace.selectors.lookup import get_one
 from marketplace.services import releases as services
 
 READERS = {"GET": ("read", "backbone", "peer")}
-BESIDE_THE_SHARDS = ("manifest.json", "croissant.json", "evidence.jsonl")
 
 
 class CampaignReleases(View):
@@ -75,7 +72,7 @@ class Manifest(View):
     )
     def get(self, request: Request, public_id: str) -> HttpResponseBase:
         release = get_one(visibility.release_data(request), public_id)
-        key = _key_of(release, "manifest.json")
+        key = services.find_file(release, "manifest.json")
         return send(request, Stored(key, "application/json", "manifest.json", release.manifest_sha256))
 
 
@@ -94,12 +91,6 @@ class ReleaseFile(View):
     )
     def get(self, request: Request, public_id: str, name: str) -> HttpResponseBase:
         release = get_one(visibility.release_data(request), public_id)
+        key = services.find_file(release, name)
         digests = {file["name"]: file["sha256"] for file in release.manifest.get("files", [])}
-        if name not in digests and name not in BESIDE_THE_SHARDS:
-            raise NotFound
-        stored = Stored(_key_of(release, name), "application/octet-stream", name, digests.get(name, ""))
-        return send(request, stored)
-
-
-def _key_of(release: Release, name: str) -> str:
-    return f"releases/{release.public_id}/{name}"
+        return send(request, Stored(key, "application/octet-stream", name, digests.get(name, "")))

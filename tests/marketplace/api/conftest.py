@@ -60,10 +60,16 @@ def token_for(user: User, *scopes: str, **fields) -> str:
 
 
 class Caller(Client):
-    """A test client that sends a token and speaks JSON; paths are below /api/v1/."""
+    """A test client that sends a token and speaks JSON; paths are below /api/v1/. Answers carry their `body`."""
 
     def __init__(self, secret: str = "") -> None:
         super().__init__(headers={"Authorization": f"Bearer {secret}"} if secret else None)
+
+    def request(self, **request):
+        response = super().request(**request)
+        response.body = b"".join(response.streaming_content) if response.streaming else response.content
+        response.close()
+        return response
 
     def ask(self, path: str, **options):
         return self.get(f"/api/v1/{path}", **options)
