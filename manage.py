@@ -4,8 +4,16 @@
 import os
 import sys
 
-if __name__ == "__main__":
+
+def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.local")
     from django.core.management import execute_from_command_line
 
+    from config.celery import app
+
+    app.set_default()  # commands that enqueue work use its broker
     execute_from_command_line(sys.argv)
+
+
+if __name__ == "__main__":
+    main()

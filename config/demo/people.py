@@ -119,7 +119,9 @@ def wait_for(what: str, ask: Callable[[], T | None], *, limit_s: float = 120, pa
     deadline = time.monotonic() + limit_s
     while (answer := ask()) is None:
         if time.monotonic() > deadline:
-            raise TookTooLong(f"{what} did not happen within {limit_s:.0f} s")
+            raise TookTooLong(
+                f"{what} did not happen within {limit_s:.0f} s; the logs of the stack may say why"
+            )
         time.sleep(pause_s)
     return answer
 

@@ -145,6 +145,8 @@ SPECTACULAR_SETTINGS = {
         "JobState": "marketplace.models.job.Job.State",
         "EvidenceOutcome": "marketplace.models.evidence.Evidence.Outcome",
         "VerdictOutcome": "marketplace.models.verdict.Verdict.Outcome",
+        "Decision": ["accepted", "rejected"],
+        "JobOutcome": ["completed", "stopped", "failed"],
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
