@@ -6,7 +6,7 @@ from django.core.asgi import get_asgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.local")
 
-from config.celery import app as celery_app  # noqa: E402
+from config.celery import app as celery_app
 
 celery_app.set_default()
 application = get_asgi_application()
