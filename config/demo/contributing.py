@@ -14,6 +14,7 @@ from config.demo.data import load_census
 from config.demo.people import Person, hyd, wait_for
 
 CHEATS_AT_MOST = 0.10
+FIRST_LOT = 450
 
 
 def open_campaigns(sponsor: Person) -> None:
@@ -28,7 +29,11 @@ def open_campaigns(sponsor: Person) -> None:
 
 
 def contribute_honestly(honest: Person, cast: Cast) -> None:
-    honest.contribute(DIGITS, [("digits.zip", campaigns.folder_zip(cast.honest_digits), "")])
+    """The digits come in two lots: the first makes the campaign's basis, against which the second is judged."""
+    first, second = cast.honest_digits[:FIRST_LOT], cast.honest_digits[FIRST_LOT:]
+    honest.contribute(DIGITS, [("digits-1.zip", campaigns.folder_zip(first), "")])
+    await_validation(honest)
+    honest.contribute(DIGITS, [("digits-2.zip", campaigns.folder_zip(second), "")])
     honest.contribute(MAILS, [("mails.jsonl", campaigns.jsonl(cast.honest_mails), "")])
     honest.contribute(CENSUS, [("census.csv", campaigns.rows_csv(cast.honest_rows), "")])
 

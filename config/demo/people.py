@@ -9,6 +9,7 @@ import httpx
 
 PASSWORD = "demo-password-only"
 HYD = 10**9
+AWAY_S = 60  # how long the portal may be away before a request is given up
 T = TypeVar("T")
 
 
@@ -53,11 +54,25 @@ class Person:
         self.http.headers["Authorization"] = f"Bearer {answer['token']}"
 
     def get(self, path: str, **query: Any) -> Any:
-        return read(self.http.get(path, params=query))
+        return read(self.send("GET", path, params=query))
 
     def post(self, path: str, body: Mapping[str, Any] | None = None, *, key: str = "") -> Any:
-        headers = {"Idempotency-Key": key} if key else {}
-        return read(self.http.post(path, json=body or {}, headers=headers))
+        """`key`: the request may be sent again after a fault, and counts once."""
+        return read(self.send("POST", path, json=body or {}, headers=keyed(key)))
+
+    def send(self, method: str, path: str, **request: Any) -> httpx.Response:
+        """Sends again what may be sent twice while the portal is away (being started again, for instance)."""
+        is_repeatable = method == "GET" or bool(request.get("headers"))
+        deadline = time.monotonic() + AWAY_S
+        while True:
+            try:
+                answer = self.http.request(method, path, **request)
+                if answer.status_code not in {502, 503} or time.monotonic() > deadline:
+                    return answer
+            except httpx.TransportError:
+                if not is_repeatable or time.monotonic() > deadline:
+                    raise
+            time.sleep(0.3)
 
     def each(self, path: str, **query: Any) -> Iterator[Any]:
         """Walks all pages of a list."""
@@ -66,10 +81,10 @@ class Person:
             yield from page["results"]
             if not page.get("next"):
                 return
-            page = read(self.http.get(page["next"]))
+            page = read(self.send("GET", page["next"]))
 
     def bytes_of(self, path: str) -> bytes:
-        answer = self.http.get(path)
+        answer = self.send("GET", path)
         if answer.is_error:
             read(answer)
         return answer.content
@@ -77,13 +92,23 @@ class Person:
     def contribute(self, campaign: str, files: list[tuple[str, bytes, str]]) -> str:
         """Sends (name, bytes, label or "") as one submission and completes it. Returns its id."""
         consent = self.get(f"campaigns/{campaign}")["consent_version"]
-        submission = self.post(f"campaigns/{campaign}/submissions", {"consent_version": consent})["id"]
+        key = f"{campaign}-{len(self.submissions.get(campaign, []))}"
+        submission = self.post(f"campaigns/{campaign}/submissions", {"consent_version": consent}, key=key)[
+            "id"
+        ]
         for name, content, label in files:
             form = {"label": label} if label else {}
+            headers = keyed(f"{submission}-{name}")
             read(
-                self.http.post(f"submissions/{submission}/files", files={"file": (name, content)}, data=form)
+                self.send(
+                    "POST",
+                    f"submissions/{submission}/files",
+                    files={"file": (name, content)},
+                    data=form,
+                    headers=headers,
+                )
             )
-        self.post(f"submissions/{submission}/complete")
+        self.post(f"submissions/{submission}/complete", key=f"{submission}-complete")
         self.submissions.setdefault(campaign, []).append(submission)
         return submission
 
@@ -99,6 +124,10 @@ class Person:
 
     def balance(self) -> dict[str, int]:
         return {name: money["nano"] for name, money in self.get("rewards/balance").items()}
+
+
+def keyed(key: str) -> dict[str, str]:
+    return {"Idempotency-Key": key} if key else {}
 
 
 def read(answer: httpx.Response) -> Any:
