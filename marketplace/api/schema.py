@@ -28,6 +28,17 @@ KEY = OpenApiParameter(
     description="1 to 100 printable characters. The same key and body: done once, answered alike (with "
     "`Idempotent-Replayed: true`). The same key with another body: 422. The first one still running: 409.",
 )
+INTRODUCTION = """Labelled data in, verdicts and rewards out, credits into training jobs.
+
+- **Credentials**: `Authorization: Bearer hyd_…` (POST /auth/token), or the session of the pages with `X-CSRFToken`.
+- **Errors** are `{"code", "message", "fields"?}`. What is not yours answers 404, as if it were absent.
+- **Money** is whole nano HYD (1 HYD = 1,000,000,000 nano) in requests, `{"nano", "hyd"}` in answers. One HYD unlocks
+  one credit.
+- **Retries**: send an `Idempotency-Key` with a POST that creates or pays, and repeat it unchanged after a broken
+  connection.
+- **Lists** are `{"results", "next"}`; `next` is the address of the following page, or null. `limit` is at most 200.
+- **Downloads** take one byte `Range`; the `ETag` is the SHA-256 of the file.
+"""
 ERROR_SHAPE = {
     "type": "object",
     "description": "Every refusal.",
@@ -58,8 +69,12 @@ class DoorSchema(AutoSchema):
             return []
         return [*([{}] if self._is_open() else []), *super().get_auth()]
 
-    def get_description(self) -> str:  # type: ignore[override]
-        return " ".join(part for part in (super().get_description(), self._who_may_call()) if part)
+    def get_operation(self, *args: Any, **options: Any) -> dict[str, Any] | None:  # type: ignore[override]
+        operation = super().get_operation(*args, **options)
+        if operation is not None:
+            said = operation.get("description", "").strip()
+            operation["description"] = f"{said}\n\n{self._who_may_call()}".strip()
+        return operation
 
     def _who_may_call(self) -> str:
         if not self.view.authentication_classes:
@@ -88,6 +103,7 @@ class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-c
 
 def describe_refusals(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
     """Adds to every operation how it may refuse (a drf-spectacular postprocessing hook)."""
+    result["info"]["description"] = INTRODUCTION
     components = result["components"]
     components["schemas"]["Error"] = ERROR_SHAPE
     body = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
@@ -110,7 +126,7 @@ def _refusals_of(path: str, method: str, operation: dict[str, Any]) -> list[str]
         "401": operation.get("security") or "/auth/" in path,
         "403": operation.get("security") or "/auth/" in path,
         "404": "{" in path,
-        "409": method != "get",
+        "409": method != "get" and "/auth/" not in path,
         "413": "requestBody" in operation,
         "422": is_keyed,
         "429": not operation.get("security"),

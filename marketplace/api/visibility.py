@@ -36,9 +36,14 @@ def items(request: Request) -> QuerySet[Item]:
 
 def releases(request: Request) -> QuerySet[Release]:
     """Facts about releases, never their data: ready ones of opened campaigns, and the caller's own."""
-    if "backbone" in scopes_of(request):
+    granted, public = scopes_of(request), release_rows.visible_to(None)
+    if "backbone" in granted:
         return Release.objects.select_related("campaign", "created_by")
-    return release_rows.visible_to(_reader(request))
+    if "read" not in granted:
+        return public
+    if "moderate" in granted:
+        return release_rows.visible_to(caller_of(request))
+    return public | Release.objects.filter(campaign__owner=caller_of(request))
 
 
 def release_data(request: Request) -> QuerySet[Release]:

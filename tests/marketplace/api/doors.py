@@ -1,0 +1,58 @@
+"""Every operation of the OpenAPI file as data, so that tests of all doors cover new ones by themselves."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from marketplace.api.schema import openapi_yaml
+
+PREFIX = "/api/v1/"
+
+
+@dataclass(frozen=True)
+class Door:
+    """`is_open`: anybody may call it. `has_login`: credentials matter at all (not so for registering)."""
+
+    method: str
+    path: str
+    is_open: bool
+    has_login: bool
+    body: dict[str, Any] | None
+    parameters: list[dict[str, Any]] = field(hash=False, default_factory=list)
+
+    @property
+    def names(self) -> list[str]:
+        """The placeholders of its path."""
+        return [part[1:-1] for part in self.path.split("/") if part.startswith("{")]
+
+    def at(self, **ids: object) -> str:
+        return self.path.removeprefix(PREFIX).format(**ids)
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.path.removeprefix(PREFIX)}"
+
+
+def schema() -> dict[str, Any]:
+    return yaml.safe_load(openapi_yaml())
+
+
+def all_doors() -> list[Door]:
+    return [
+        _door(method, path, operation)
+        for path, methods in schema()["paths"].items()
+        for method, operation in methods.items()
+    ]
+
+
+def _door(method: str, path: str, operation: dict[str, Any]) -> Door:
+    security = operation.get("security", [])
+    content = operation.get("requestBody", {}).get("content", {})
+    return Door(
+        method=method,
+        path=path,
+        is_open={} in security,
+        has_login=bool([one for one in security if one]),
+        body=content.get("application/json", {}).get("schema"),
+        parameters=[one for one in operation.get("parameters", []) if one["in"] == "query"],
+    )
