@@ -27,7 +27,9 @@ class LedJob(Protocol):
     course: Course
     assign: Assign
     manifest: bytes
-    replica: Replica
+
+    @property
+    def replica(self) -> Replica: ...
 
     def find_end(self) -> str | None:
         """Why the job is over, asked before each step; None: go on."""
