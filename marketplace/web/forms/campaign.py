@@ -22,7 +22,9 @@ class AttributeForm(forms.Form):
 
     name = forms.CharField(label=_("Attribute"), required=False, max_length=80,
                            widget=forms.TextInput(attrs={"placeholder": _("for example: age group")}))  # fmt: skip
-    shares = SharesField(label=_("Groups, one per line, with the share you aim for in percent"), required=False, rows=4)
+    shares = SharesField(
+        label=_("Groups, one per line, with the share you aim for in percent"), required=False, rows=4
+    )
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or {}
@@ -45,20 +47,33 @@ class CampaignForm(forms.Form):
         label=_("What you are looking for"), required=False, widget=forms.Textarea(attrs={"rows": 5}),
         help_text=_("What a good item looks like, and what does not count."),
     )  # fmt: skip
-    modality = forms.ChoiceField(label=_("Kind of data"), choices=Modality.choices, widget=forms.RadioSelect, initial="image")
-    classes = LinesField(label=_("Classes"), help_text=_("One per line, spelled as contributors will see them."))
+    modality = forms.ChoiceField(
+        label=_("Kind of data"), choices=Modality.choices, widget=forms.RadioSelect, initial="image"
+    )
+    classes = LinesField(
+        label=_("Classes"), help_text=_("One per line, spelled as contributors will see them.")
+    )
     image_channels = forms.TypedChoiceField(
-        label=_("Pictures are"), coerce=int, initial=3, choices=[(3, _("in colour")), (1, _("in shades of grey"))]
+        label=_("Pictures are"),
+        coerce=int,
+        initial=3,
+        choices=[(3, _("in colour")), (1, _("in shades of grey"))],
     )
     image_min_side = forms.IntegerField(
         label=_("Smallest side in pixels"), min_value=1, max_value=4096, initial=128,
         help_text=_("Smaller pictures lose quality or are refused."),
     )  # fmt: skip
     text_column = forms.CharField(
-        label=_("Column with the text"), initial="text", required=False, help_text=_("In CSV and JSONL files.")
+        label=_("Column with the text"),
+        initial="text",
+        required=False,
+        help_text=_("In CSV and JSONL files."),
     )
     label_column = forms.CharField(
-        label=_("Column with the label"), initial="label", required=False, help_text=_("In CSV and JSONL files.")
+        label=_("Column with the label"),
+        initial="label",
+        required=False,
+        help_text=_("In CSV and JSONL files."),
     )
     columns = ColumnsField(
         label=_("Columns of the table"), required=False,

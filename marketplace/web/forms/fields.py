@@ -29,7 +29,9 @@ class HydField(forms.CharField):
         try:
             return parse_hyd(text.replace(",", ""), minimum=self.minimum)
         except AmountError as error:
-            raise ValidationError(_("%(expected)s.") % {"expected": error.expected[:1].upper() + error.expected[1:]}) from error
+            raise ValidationError(
+                _("%(expected)s.") % {"expected": error.expected[:1].upper() + error.expected[1:]}
+            ) from error
 
 
 class LinesField(forms.CharField):
@@ -65,7 +67,8 @@ class SharesField(LinesField):
         if isinstance(value, dict):
             targets = value.get("targets") or {}
             return "\n".join(
-                f"{name}: {100 * targets[name]:g}" if name in targets else name for name in value.get("values", [])
+                f"{name}: {100 * targets[name]:g}" if name in targets else name
+                for name in value.get("values", [])
             )
         return value
 
@@ -85,7 +88,9 @@ def _read_percent(line: int, text: str) -> float:
     try:
         share = float(text.strip().rstrip("%").strip())
     except ValueError:
-        message = _("Line %(line)s: write the target as a number of percent after the colon, such as “female: 50”.")
+        message = _(
+            "Line %(line)s: write the target as a number of percent after the colon, such as “female: 50”."
+        )
         raise ValidationError(message % {"line": line}) from None
     if not 0 <= share <= 100:
         raise ValidationError(_("Line %(line)s: a target is from 0 to 100 percent.") % {"line": line})
@@ -97,7 +102,11 @@ def _read_column(line: int, text: str) -> dict[str, Any]:
     name, colon, rest = text.partition(":")
     kind, _space, detail = rest.strip().partition(" ")
     if colon and kind == "category":
-        return {"name": name.strip(), "type": "category", "values": [v.strip() for v in detail.split(",") if v.strip()]}
+        return {
+            "name": name.strip(),
+            "type": "category",
+            "values": [v.strip() for v in detail.split(",") if v.strip()],
+        }
     if colon and kind == "number":
         return {"name": name.strip(), "type": "number", **_read_range(line, detail)}
     message = _("Line %(line)s: write “age: number 0 to 120” or “colour: category red, green”.")
@@ -119,5 +128,9 @@ def _write_column(column: dict[str, Any]) -> str:
     if column.get("type") == "category":
         return f"{column['name']}: category {', '.join(column.get('values', []))}".rstrip()
     low, high = column.get("low"), column.get("high")
-    span = f" {low:g} to {high:g}" if low is not None and high is not None else (f" {low:g}" if low is not None else "")
+    span = (
+        f" {low:g} to {high:g}"
+        if low is not None and high is not None
+        else (f" {low:g}" if low is not None else "")
+    )
     return f"{column.get('name', '')}: number{span}"

@@ -16,7 +16,9 @@ MODERATE = ("moderate", _("Moderate: judge items in your name"))
 
 
 class TokenForm(forms.Form):
-    name = forms.CharField(label=_("Name"), max_length=80, help_text=_("Where you will use it, such as “laptop”."))
+    name = forms.CharField(
+        label=_("Name"), max_length=80, help_text=_("Where you will use it, such as “laptop”.")
+    )
     scopes = forms.MultipleChoiceField(
         label=_("It may"), choices=SCOPES, widget=forms.CheckboxSelectMultiple, initial=["read"],
         error_messages={"required": _("Tick at least one.")},

@@ -35,7 +35,7 @@ class UploadForm(forms.Form):
 
     def __init__(self, campaign: Campaign, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        none = ("", _("From the folder, the archive or the table"))
+        none = ("", _("From folder or table"))
         self.fields["label"].choices = [none, *((name, name) for name in campaign.classes)]  # type: ignore[attr-defined]
         self.attribute_fields = [f"attribute-{index}" for index, _one in enumerate(campaign.attributes)]
         for name, declared in zip(self.attribute_fields, campaign.attributes, strict=True):
@@ -49,5 +49,8 @@ class UploadForm(forms.Form):
 
     def attributes(self) -> dict[str, str]:
         """What the contributor stated about all files. Call after is_valid()."""
-        stated = ((name, self.cleaned_data[field]) for name, field in zip(self.declared, self.attribute_fields, strict=True))
+        stated = (
+            (name, self.cleaned_data[field])
+            for name, field in zip(self.declared, self.attribute_fields, strict=True)
+        )
         return {name: value for name, value in stated if value}

@@ -94,7 +94,11 @@ def edit(request: HttpRequest, slug: str) -> HttpResponseBase:
 
 
 def _edit(
-    request: HttpRequest, form: CampaignForm, groups: Any, save: Callable[[Any], Campaign], campaign: Campaign | None
+    request: HttpRequest,
+    form: CampaignForm,
+    groups: Any,
+    save: Callable[[Any], Campaign],
+    campaign: Campaign | None,
 ) -> HttpResponseBase:
     if request.method == "POST" and all([form.is_valid(), groups.is_valid()]):
         try:

@@ -8,11 +8,11 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
-from ledger import service as ledger
 from marketplace.errors import MarketError
 from marketplace.models import Item, Job, Release
 from marketplace.selectors import jobs as rows
 from marketplace.selectors import releases
+from marketplace.selectors import rewards as money
 from marketplace.services import jobs as service
 from marketplace.web.doors import button, key_of, member_page, new_key, show_on_form
 from marketplace.web.figures import round_rows
@@ -50,11 +50,13 @@ def create(request: HttpRequest) -> HttpResponseBase:
         except MarketError as error:
             show_on_form(form, _as_limit(error))
         else:
-            messages.success(request, _("The job is made. It starts once its credits are locked and a volunteer is free."))
+            messages.success(
+                request, _("The job is made. It starts once its credits are locked and a volunteer is free.")
+            )
             return redirect("web:job", public_id=job.public_id)
     context = {
         "release": release, "spec": spec, "recipes": choices, "form": form, "estimate": _estimate(form),
-        "balances": ledger.balances(user.ledger_ref), "key": request.POST.get("key") or new_key(),
+        "balances": money.balances(user), "key": request.POST.get("key") or new_key(),
     }  # fmt: skip
     name = "_cost.html" if is_preview and request.htmx else "new.html"  # type: ignore[attr-defined]
     return render(request, f"marketplace/jobs/{name}", context)
@@ -74,7 +76,9 @@ def _estimate(form: JobForm) -> int | None:
 def _as_limit(error: MarketError) -> MarketError:
     """The form calls the credit limit `limit`, and has each parameter by its own name."""
     renamed = {place.removeprefix("parameters."): words for place, words in error.fields.items()}
-    error.fields = {"limit" if place.startswith("credit_limit") else place: words for place, words in renamed.items()}
+    error.fields = {
+        "limit" if place.startswith("credit_limit") else place: words for place, words in renamed.items()
+    }
     return error
 
 
@@ -90,7 +94,9 @@ def detail(request: HttpRequest, public_id: str) -> HttpResponse:
 
 def _live_context(job: Job) -> dict[str, Any]:
     earnings = list(rows.earnings(job))
-    names = {one.peer.peer_id: one.peer.name for one in earnings} | {peer.peer_id: peer.name for peer in rows.peers(job)}
+    names = {one.peer.peer_id: one.peer.name for one in earnings} | {
+        peer.peer_id: peer.name for peer in rows.peers(job)
+    }
     last = list(rows.rounds(job).order_by("-step")[: SHOWN_ROUNDS + 1])[::-1]
     shown = round_rows(last, names)
     return {
@@ -134,9 +140,14 @@ def batch(request: HttpRequest, public_id: str, step: int) -> HttpResponse:
     """The items that were in one step's batch, in the sampler's order."""
     job = rows.get(public_id, request.user)
     ids = service.trace_batch(job, step)
-    found = {str(one.public_id): one for one in Item.objects.filter(public_id__in=ids).select_related("contributor")}
+    found = {
+        str(one.public_id): one
+        for one in Item.objects.filter(public_id__in=ids).select_related("contributor")
+    }
     items = [found[str(one)] for one in ids if str(one) in found]
-    return render(request, "marketplace/jobs/batch.html", {"job": job, "step": step, "items": items, "ids": ids})
+    return render(
+        request, "marketplace/jobs/batch.html", {"job": job, "step": step, "items": items, "ids": ids}
+    )
 
 
 @require_GET
@@ -145,7 +156,9 @@ def checkpoint(request: HttpRequest, public_id: str) -> HttpResponseBase:
     job = rows.get(public_id, request.user)
     path = service.checkpoint_path(job)
     name = f"{job.recipe}-step-{job.checkpoint_step}.safetensors"
-    return FileResponse(path.open("rb"), as_attachment=True, filename=name, content_type="application/octet-stream")
+    return FileResponse(
+        path.open("rb"), as_attachment=True, filename=name, content_type="application/octet-stream"
+    )
 
 
 @require_POST

@@ -91,7 +91,9 @@ def decide_many(request: HttpRequest) -> HttpResponseBase:
         raise InvalidInput(_("At most %(limit)s items at once.") % {"limit": MAX_MANY})
     _check(outcome, reason)
     found = [submissions.get_item(one, user) for one in ids]
-    done = service.decide_many(found, moderator=user, outcome=outcome, reason=reason, idempotency_key=key_of(request))
+    done = service.decide_many(
+        found, moderator=user, outcome=outcome, reason=reason, idempotency_key=key_of(request)
+    )
     message = ngettext("%(n)s item decided.", "%(n)s items decided.", len(done)) % {"n": len(done)}
     messages.success(request, message)
     return redirect(_back(request))

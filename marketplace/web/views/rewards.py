@@ -11,14 +11,15 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
-from ledger import service as ledger
 from marketplace.errors import MarketError
 from marketplace.rules.money import format_hyd
 from marketplace.selectors import dashboard
+from marketplace.selectors import rewards as money
 from marketplace.services import rewards as service
 from marketplace.web.doors import key_of, member_page, new_key, show_on_form
 from marketplace.web.figures import earnings_by_day
 from marketplace.web.forms.money import UnlockForm
+from marketplace.web.wallet import cells_of, money_figures
 
 STATEMENT_ROWS = 200
 CSV_COLUMNS = ("id", "at", "kind", "amount_hyd", "status", "account", "label_ref", "tx_hash")
@@ -33,8 +34,10 @@ def overview(request: HttpRequest) -> HttpResponse:
 def _overview(request: HttpRequest, form: UnlockForm) -> HttpResponse:
     user: Any = request.user
     days = earnings_by_day(user)
+    balances = money.balances(user)
     context = {
-        "balances": ledger.balances(user.ledger_ref),
+        "balances": balances,
+        "money": money_figures(balances),
         "figures": dashboard.figures(user),
         "days": days,
         "chart": {"labels": [f"{one.day:%d %b}" for one in days], "values": [one.hyd for one in days]},
@@ -59,7 +62,11 @@ def unlock(request: HttpRequest) -> HttpResponseBase:
         show_on_form(form, error)
         return _overview(request, form)
     amount = format_hyd(form.cleaned_data["amount"])
-    messages.success(request, _("%(amount)s HYD are being unlocked. They become credits once the chain has confirmed it.") % {"amount": amount})
+    messages.success(
+        request,
+        _("%(amount)s HYD are being unlocked. They become credits once the chain has confirmed it.")
+        % {"amount": amount},
+    )
     return redirect("web:rewards")
 
 
@@ -68,8 +75,8 @@ def unlock(request: HttpRequest) -> HttpResponseBase:
 def rows(request: HttpRequest, key: str) -> HttpResponse:
     """The rows behind one figure of the dashboard."""
     user: Any = request.user
-    figure = next((one for one in dashboard.figures(user) if one.key == key), None)
-    context = {"figure": figure, "rows": dashboard.rows(user, key)}
+    found = dashboard.rows(user, key)
+    context = {"found": found, "table": [cells_of(key, found.columns, row) for row in found.rows]}
     return render(request, "marketplace/rewards/rows.html", context)
 
 
@@ -78,9 +85,11 @@ def rows(request: HttpRequest, key: str) -> HttpResponse:
 def statement(request: HttpRequest) -> HttpResponse:
     user: Any = request.user
     kind = request.GET.get("kind") or None
-    lines = ledger.statement(user.ledger_ref, kind=kind, limit=STATEMENT_ROWS, before=_before(request))
+    lines = money.statement(user, kind=kind, limit=STATEMENT_ROWS, before=_before(request))
     older = lines[-1].id if len(lines) == STATEMENT_ROWS else None
-    return render(request, "marketplace/rewards/statement.html", {"lines": lines, "kind": kind, "older": older})
+    return render(
+        request, "marketplace/rewards/statement.html", {"lines": lines, "kind": kind, "older": older}
+    )
 
 
 @require_GET
@@ -103,7 +112,7 @@ def _csv_lines(user: Any) -> Iterator[str]:
     writer = safe_csv.writer(_Echo(), quoting=csv.QUOTE_MINIMAL)
     yield writer.writerow(CSV_COLUMNS)
     before = None
-    while lines := ledger.statement(user.ledger_ref, limit=STATEMENT_ROWS, before=before):
+    while lines := money.statement(user, limit=STATEMENT_ROWS, before=before):
         for line in lines:
             yield writer.writerow(
                 [line.id, line.at.isoformat(), line.kind, format_hyd(line.amount), line.status, line.account,
@@ -115,5 +124,3 @@ def _csv_lines(user: Any) -> Iterator[str]:
 def _before(request: HttpRequest) -> int | None:
     text = request.GET.get("before", "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
-
-

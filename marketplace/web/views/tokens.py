@@ -23,12 +23,18 @@ def index(request: HttpRequest) -> HttpResponseBase:
     if request.method == "POST" and form.is_valid():
         data = form.cleaned_data
         try:
-            _token, secret = accounts.issue_token(user, name=data["name"], scopes=data["scopes"], expires_at=form.expires_at(now))
+            _token, secret = accounts.issue_token(
+                user, name=data["name"], scopes=data["scopes"], expires_at=form.expires_at(now)
+            )
         except MarketError as error:
             show_on_form(form, error)
         else:
             form = TokenForm(user)
-    context = {"form": form, "secret": secret, "tokens": [(one, one.is_usable(now)) for one in user.api_tokens.all()]}
+    context = {
+        "form": form,
+        "secret": secret,
+        "tokens": [(one, one.is_usable(now)) for one in user.api_tokens.all()],
+    }
     response = render(request, "marketplace/tokens.html", context)
     response["Cache-Control"] = "no-store"
     return response

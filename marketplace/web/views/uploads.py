@@ -62,6 +62,9 @@ def _receive_one(submission: Submission, file: UploadedFile, form: UploadForm, u
             copy.write(chunk)
         copy.flush()
         received = service.ReceivedFile(
-            name=str(file.name), path=Path(copy.name), label=form.cleaned_data["label"], attributes=form.attributes()
+            name=str(file.name),
+            path=Path(copy.name),
+            label=form.cleaned_data["label"],
+            attributes=form.attributes(),
         )
         service.receive_file(submission, received, by=user)
