@@ -11,7 +11,6 @@ import httpx
 from client.errors import CorruptDownload, HydraError
 from client.transport import Transport
 
-CHUNK_BYTES = 256 * 1024
 Progress = Callable[[str, int, int], None]  # name, bytes so far, bytes in all (0 where unknown)
 
 
@@ -88,7 +87,7 @@ def _copy(
 ) -> None:
     length = response.headers.get("Content-Length", "")
     total = done + int(length) if length.isdecimal() else 0
-    for chunk in response.iter_raw(CHUNK_BYTES):
+    for chunk in response.iter_bytes():  # without a chunk size: a broken connection must not lose a buffer
         stream.write(chunk)
         done += len(chunk)
         if progress:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -76,28 +77,30 @@ def send_files(
 ) -> list[Sent]:
     """Sends every file; one that is refused does not stop the others. → outcomes, in the order they ended.
 
-    `progress` is called in the caller's thread. A file is known by its place and bytes, so that sending the same
+    `progress` is called in the caller's thread; with `at_once` 1 all happens there. A file is known by its place and bytes, so that sending the same
     files into the same submission again (after a crash) makes no second items.
     Raises: whatever hits all files alike (no access, the server gone), after those in flight have ended.
     """
+    queue = iter(files)
+    if at_once == 1:
+        results = (_send(transport, submission, file, terms) for file in queue)
+        return [_told(sent, progress) for sent in results]
     outcomes: list[Sent] = []
     pending: set[Future[Sent]] = set()
-    queue: Iterator[UploadFile] = iter(files)
     with ThreadPoolExecutor(at_once) as pool:
-        try:
-            while True:
-                while len(pending) < at_once and (file := next(queue, None)) is not None:
-                    pending.add(pool.submit(_send, transport, submission, file, terms))
-                if not pending:
-                    return outcomes
-                done, pending = wait(pending, return_when=FIRST_COMPLETED)
-                for future in done:
-                    outcomes.append(sent := future.result())
-                    if progress:
-                        progress(sent)
-        finally:
-            for future in pending:
-                future.cancel()
+        while True:
+            for file in islice(queue, at_once - len(pending)):
+                pending.add(pool.submit(_send, transport, submission, file, terms))
+            if not pending:
+                return outcomes
+            done, pending = wait(pending, return_when=FIRST_COMPLETED)
+            outcomes += [_told(future.result(), progress) for future in done]
+
+
+def _told(sent: Sent, progress: Progress | None) -> Sent:
+    if progress:
+        progress(sent)
+    return sent
 
 
 def _send(transport: Transport, submission: str, file: UploadFile, terms: Terms) -> Sent:

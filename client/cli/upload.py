@@ -1,7 +1,7 @@
 """hydra upload: files and folders into one submission, and the account of what became of each item."""
 
 import sys
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +9,7 @@ from pathlib import Path
 from client.cli.output import Cli, Subcommands
 from client.errors import ConfigurationError
 from client.transport import JSON
-from client.uploads import Sent, Terms, UploadFile, find_files
+from client.uploads import AT_ONCE, Sent, Terms, UploadFile, find_files
 
 DESCRIPTION = """Sends files and folders as one submission, waits for validation, and prints what became of every item.
 
@@ -42,6 +42,13 @@ def add_commands(commands: Subcommands, common: ArgumentParser) -> None:
     parser.add_argument(
         "--resume", default="", metavar="SUBMISSION", help="continue a submission that broke off"
     )
+    parser.add_argument(
+        "--at-once",
+        type=_few,
+        default=AT_ONCE,
+        metavar="N",
+        help=f"files in flight together (default: {AT_ONCE})",
+    )
     parser.add_argument("--no-wait", action="store_true", help="do not wait for validation")
     parser.set_defaults(command=upload)
 
@@ -68,6 +75,12 @@ def pairs(given: Sequence[str], flag: str) -> dict[str, str]:
         if "=" not in one.strip("="):
             raise ConfigurationError(f"{flag} {one!r} must be NAME=VALUE.")
     return {name: value for name, _, value in (one.partition("=") for one in given)}
+
+
+def _few(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 32:
+        raise ArgumentTypeError(f"must be 1 to 32, not {text!r}")
+    return int(text)
 
 
 def _start(cli: Cli) -> str:
@@ -103,7 +116,9 @@ def _send(cli: Cli, submission: str, files: Sequence[UploadFile], terms: Terms) 
         bar.at(done[0], megabytes(done[1]))
 
     try:
-        return cli.hydra.submissions.send(submission, files, terms, progress=progress)
+        return cli.hydra.submissions.send(
+            submission, files, terms, progress=progress, at_once=cli.options.at_once
+        )
     except BaseException:
         cli.out.complain(
             f"\nBroke off. Continue with: hydra upload {cli.options.campaign} … --resume {submission}"
