@@ -45,8 +45,9 @@ GWEI = 10**9
 KNOWN = ("already known", "already imported", "alreadyknown", "known transaction")
 # The contract's struct Totals, without its last field.
 SUMS = ("recorded", "available", "credits", "locked", "spent", "supply", "used", "paid")
-# Codes of JSON-RPC errors that say nothing about the transaction: limit exceeded, internal error.
+# Errors that say nothing about the transaction: JSON-RPC's limit exceeded and internal error, and a node that is busy.
 TRANSIENT_CODES = frozenset({-32005, -32603})
+BUSY = ("pool is full", "rate limit", "too many requests", "timeout", "timed out")
 
 
 @dataclass(frozen=True)
@@ -171,7 +172,7 @@ class Web3Chain:
             return
         if "underpriced" in words:
             raise ReplacementUnderpriced(tx_hash) from error
-        if rpc_code(error) in TRANSIENT_CODES:
+        if rpc_code(error) in TRANSIENT_CODES or any(busy in words for busy in BUSY):
             raise ChainUnavailable(reason) from error
         raise TxRejected(reason) from error
 

@@ -5,6 +5,8 @@ import signal
 import socket
 import subprocess
 import sys
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ import pytest
 
 from ledger.chain import devnode
 from ledger.errors import NodeFailed
-from tests.ledger.chain.node import free_port
+from tests.ledger.chain.node import AnvilNode, free_port
 
 ROOT = Path(__file__).resolve().parents[3]
 NEVER_S = "3600"  # no checkpoint but the first and the last
@@ -118,6 +120,25 @@ def test_a_torn_generation_falls_back_to_the_one_before(start: Callable[..., Dev
     node = start()
     assert node.head() == node.note() == first
     assert any("damaged" in line and newest.name in line for line in node.lines)
+
+
+@pytest.mark.anvil
+def test_a_page_of_another_site_cannot_command_the_node(anvil: AnvilNode) -> None:
+    """What a browser sends across sites without asking is refused, and asking first (CORS) is not answered."""
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "anvil_mine", "params": ["0x1"]}).encode()
+    simple = urllib.request.Request(
+        anvil.settings.rpc_url, body, {"Content-Type": "text/plain", "Origin": "http://x"}
+    )
+    before = anvil.ask("eth_blockNumber")
+    with urllib.request.urlopen(simple, timeout=5) as answer:
+        assert "error" in json.load(answer)
+        assert "Access-Control-Allow-Origin" not in answer.headers
+    assert anvil.ask("eth_blockNumber") == before
+    preflight = urllib.request.Request(
+        anvil.settings.rpc_url, headers={"Origin": "http://x"}, method="OPTIONS"
+    )
+    with pytest.raises(urllib.error.HTTPError), urllib.request.urlopen(preflight, timeout=5):
+        pass
 
 
 def is_free(port: int) -> bool:

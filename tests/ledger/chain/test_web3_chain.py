@@ -5,6 +5,7 @@ import socket
 import urllib.request
 from collections import deque
 from collections.abc import Iterator
+from contextlib import nullcontext
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -12,7 +13,14 @@ import pytest
 
 from ledger.chain.port import AccountState, RecordRewards, SignedTx
 from ledger.chain.web3_chain import Web3Chain
-from ledger.errors import ChainUnavailable, KeyMissing, WrongChain
+from ledger.errors import (
+    ChainUnavailable,
+    KeyMissing,
+    NonceTooLow,
+    ReplacementUnderpriced,
+    TxRejected,
+    WrongChain,
+)
 from tests.ledger.chain.node import AnvilNode, Served
 
 pytestmark = pytest.mark.anvil
@@ -20,7 +28,10 @@ ADA, ROOT = b"a" * 32, b"r" * 32
 
 
 class Proxy(ThreadingHTTPServer):
-    """Passes requests on to `target`; each broadcast first takes one entry of `plan`: pass, drop-before, drop-after, or a status."""
+    """Passes requests on to `target`; each broadcast first takes one entry of `plan`.
+
+    pass, drop-before, drop-after, an HTTP status, or a JSON-RPC error as "code message".
+    """
 
     daemon_threads = True
 
@@ -44,16 +55,24 @@ class ProxyHandler(BaseHTTPRequestHandler):
             return self.drop()
         if fault.isdigit():
             return self.send_error(int(fault))
+        if fault.startswith("-"):
+            code, message = fault.split(" ", 1)
+            error = {"code": int(code), "message": message}
+            return self.answer(
+                json.dumps({"jsonrpc": "2.0", "id": json.loads(body)["id"], "error": error}).encode()
+            )
         request = urllib.request.Request(self.server.target, body, {"Content-Type": "application/json"})
         with urllib.request.urlopen(request, timeout=5) as answer:
             content = answer.read()
         if fault == "drop-after":
             return self.drop()
+        return self.answer(content)
+
+    def answer(self, content: bytes) -> None:
         self.send_response(200)
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         self.wfile.write(content)
-        return None
 
     def drop(self) -> None:
         self.close_connection = True
@@ -94,7 +113,9 @@ def test_a_connection_that_breaks_after_the_node_took_it_pays_once(anvil: AnvilN
     assert chain.mined_nonce("recorder") == 1
 
 
-@pytest.mark.parametrize("fault", ["drop-before", "429", "503"])
+@pytest.mark.parametrize(
+    "fault", ["drop-before", "429", "503", "-32005 limit exceeded", "-32000 txpool is full"]
+)
 def test_a_broadcast_that_never_arrived_can_be_sent_again(anvil: AnvilNode, proxy: Proxy, fault: str) -> None:
     chain = anvil.open(rpc_url=proxy.url)
     tx = reward(chain)
@@ -106,6 +127,28 @@ def test_a_broadcast_that_never_arrived_can_be_sent_again(anvil: AnvilNode, prox
     chain.broadcast(tx.raw)
     mine(anvil)
     assert chain.account(ADA) == AccountState(10, 0)
+
+
+@pytest.mark.parametrize(
+    "refusal, error",
+    [
+        ("-32000 already known", None),
+        ("-32000 AlreadyKnown", None),
+        ("-32000 nonce too low: next nonce 1, tx nonce 0", NonceTooLow),
+        ("-32000 replacement transaction underpriced", ReplacementUnderpriced),
+        ("-32000 insufficient funds for gas * price + value", TxRejected),
+        ("-32000 exceeds block gas limit", TxRejected),
+    ],
+)
+def test_other_nodes_words_are_understood(
+    anvil: AnvilNode, proxy: Proxy, refusal: str, error: type[Exception] | None
+) -> None:
+    chain = anvil.open(rpc_url=proxy.url)
+    tx = reward(chain)
+    proxy.plan.append(refusal)
+    with pytest.raises(error) if error else nullcontext():
+        chain.broadcast(tx.raw)
+    assert not proxy.plan
 
 
 def test_a_node_that_stays_silent_is_given_up(anvil: AnvilNode) -> None:
