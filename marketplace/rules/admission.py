@@ -18,10 +18,7 @@ POLICY_DEFAULTS: dict[str, Any] = {
     "near_duplicates": "review",  # or "duplicate": whether what is near, but not the same, needs a person
     "cold_start": "accept",  # or "review": what to do while there is too little to check labels against
     "cold_start_limit": 500,  # accepted unchecked at most; beyond it people look
-    "base_suspect_share": 0.08,  # label flags in honest data, until the campaign has its own history
-    "suspect_sigmas": 4.0,  # how far above its base a submission's share must be before all of it is reviewed
-    "suspect_share_min": 0.2,  # and never below this share
-    "suspect_items_min": 10,  # nor for fewer items than this: small numbers say little
+    "doubt_margin": 0.1,  # how far a submission's implausible share must surely exceed the usual one, to be reviewed whole
     "copied_rows_share": 0.5,  # tabular: more rows than this already present makes the submission a copy
     "scarcity_strength": 0.5,  # factor from 1 - s to 1 + s
     "scarcity_items_min": 20,  # no scarcity before this many accepted items carry the attribute
@@ -30,10 +27,7 @@ POLICY_DEFAULTS: dict[str, Any] = {
 _CHOICES = {"near_duplicates": ("duplicate", "review"), "cold_start": ("accept", "review")}
 _RANGES = {
     "cold_start_limit": (0, 10**9),
-    "base_suspect_share": (0.0, 1.0),
-    "suspect_sigmas": (0.0, 100.0),
-    "suspect_share_min": (0.0, 1.0),
-    "suspect_items_min": (1, 10**9),
+    "doubt_margin": (0.0, 1.0),
     "copied_rows_share": (0.0, 1.0),
     "scarcity_strength": (0.0, 1.0),
     "scarcity_items_min": (1, 10**9),
@@ -41,6 +35,7 @@ _RANGES = {
 }
 
 
+DECODING = "decoding"  # the check that an item fails which cannot be read at all: there is nothing for a person to see
 RECEIPT = "reward"  # the validator's name of the evidence row that explains a reward
 
 
@@ -116,8 +111,11 @@ class Context:
 
 
 def admit(signs: Iterable[Sign], context: Context) -> Admission:
-    """The policy's outcome for one item. First match: duplicate, technically bad, anything for a person, accept."""
+    """The policy's outcome for one item. First match: unreadable, duplicate, technically bad, anything for a
+    person, accept."""
     found = {sign.check: sign for sign in signs}
+    if (unreadable := found.get(DECODING)) is not None:
+        return Admission("rejected", _say(unreadable, "It could not be decoded."))
     twin, technical = found.get("duplicates"), found.get("technical")
     if twin is not None and _is_duplicate(twin, context.policy):
         return Admission("duplicate", _say(twin, "Already received."))
@@ -134,6 +132,12 @@ def _is_duplicate(twin: Sign, policy: Mapping[str, Any]) -> bool:
     return near and (twin.exact or policy["near_duplicates"] == "duplicate")
 
 
+def is_unchecked(signs: Iterable[Sign]) -> bool:
+    """Whether nothing could be said about the label."""
+    labels = [sign for sign in signs if sign.check == "labels"]
+    return not labels or labels[-1].outcome == "not_enough_evidence"
+
+
 def _doubts(found: Mapping[str, Sign], context: Context) -> list[str]:
     policy, doubts = context.policy, []
     if context.submission_in_doubt:
@@ -143,9 +147,7 @@ def _doubts(found: Mapping[str, Sign], context: Context) -> list[str]:
             doubts.append(_say(sign, f"The {name} check failed."))
         elif sign.outcome == "suspect" and _is_reviewed(name, policy):
             doubts.append(_say(sign, f"The {name} check is in doubt."))
-    labels = found.get("labels")
-    unchecked = labels is None or labels.outcome == "not_enough_evidence"
-    if unchecked and (policy["cold_start"] == "review" or not context.cold_start_open):
+    if is_unchecked(found.values()) and (policy["cold_start"] == "review" or not context.cold_start_open):
         doubts.append("There is too little evidence to check this label.")
     return doubts
 
@@ -162,40 +164,24 @@ def _say(sign: Sign, otherwise: str) -> str:
 
 
 def _say_accepted(found: Mapping[str, Sign]) -> str:
-    labels = found.get("labels")
-    if labels is None or labels.outcome == "not_enough_evidence":
+    if is_unchecked(found.values()):
         return "Passed the checks; there was not enough evidence to check the label."
     return "Passed the checks."
 
 
-@dataclass(frozen=True)
-class Base:
-    """How often honest labels are flagged: by the policy, or by the campaign's own history once it is long enough."""
-
-    flagged: int
-    checked: int
-    default_share: float
-    history_min: int = 200
-
-    @property
-    def share(self) -> float:
-        return self.flagged / self.checked if self.checked >= self.history_min else self.default_share
-
-
-def doubt_submission(flagged: int, checked: int, base: Base, policy: Mapping[str, Any]) -> str:
+def doubt_submission(outcome: str, data: Mapping[str, Any], policy: Mapping[str, Any]) -> str:
     """Why a whole submission needs a person, or "" where its share of implausible labels is ordinary.
 
-    Far above means: more than `suspect_sigmas` standard deviations of a binomial with the base's share, at
-    least `suspect_share_min`, and at least `suspect_items_min` checked items.
+    `outcome` and `data` are of the label check's finding about the submission: `share` with its 95 % `interval`, and
+    `among_accepted`, the share that accepted items show by the same measure. A difference that is merely certain is
+    not enough; it must be surely larger than the policy's margin.
     """
-    if checked < policy["suspect_items_min"]:
+    if outcome not in {"suspect", "bad"}:
         return ""
-    share, expected = flagged / checked, base.share
-    spread = math.sqrt(max(expected * (1 - expected), 1e-4) / checked)
-    limit = max(policy["suspect_share_min"], expected + policy["suspect_sigmas"] * spread)
-    if share <= limit:
+    usual, surely = float(data["among_accepted"]), float(data["interval"][0])
+    if surely - usual <= policy["doubt_margin"]:
         return ""
     return (
-        f"{flagged} of the {checked} labels of this submission look implausible ({share:.0%}, where about "
-        f"{expected:.0%} is usual), so all of it waits for a person."
+        f"{data['implausible']} of {data['items']} labels of this submission ({data['share']:.0%}) look implausible, "
+        f"where {usual:.0%} is usual, so all of it waits for a person."
     )

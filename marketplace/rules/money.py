@@ -4,7 +4,7 @@ import re
 
 NANO = 10**9
 MAX_NANO = 2**63 - 1  # what a 64-bit column holds
-_DECIMAL = re.compile(r"[+-]?\d{1,12}(\.\d{0,9})?|[+-]?\.\d{1,9}")
+_DECIMAL = re.compile(r"[+-]?\d{1,12}(\.\d{0,9})?|[+-]?\.\d{1,9}", re.ASCII)
 
 
 class AmountError(ValueError):

@@ -4,6 +4,7 @@ import secrets
 from collections.abc import Sequence
 from datetime import datetime
 
+from django.core.exceptions import ValidationError
 from django.utils import timezone
 
 from marketplace.errors import InvalidInput, NotAllowed, NotFound
@@ -60,7 +61,7 @@ def revoke_token(user: User, public_id: object, *, now: datetime | None = None) 
     """Ends a token of the user's own; ending it twice changes nothing. Raises: NotFound."""
     try:
         token = ApiToken.objects.get(user=user, public_id=public_id)
-    except (ApiToken.DoesNotExist, ValueError, TypeError) as error:
+    except (ApiToken.DoesNotExist, ValidationError) as error:
         raise NotFound from error
     if token.revoked_at is None:
         token.revoked_at = now or timezone.now()
