@@ -138,6 +138,8 @@ def _within_budget(
         if amount <= left:
             left -= amount
             kept.append(ruling)
+        elif ruling.item.needs_review and ruling.item.reason == BUDGET_EXHAUSTED:
+            continue  # it goes on waiting, without another verdict that says so
         elif ruling.moderator is None:
             kept.append(replace(ruling, outcome=Outcome.NEEDS_REVIEW, reason=BUDGET_EXHAUSTED))
         else:

@@ -12,6 +12,7 @@ from marketplace.models import Campaign, Evidence, Item, Progress, User, Verdict
 from marketplace.rules.admission import BUDGET_EXHAUSTED
 from marketplace.services.books import translated
 from marketplace.services.judging import Ruling, apply_rulings
+from marketplace.services.queue import enqueue
 
 NEWS = "ledger-settlements"
 SHOWN = {"settled": "settled", "reverted": "reverted", "unconfirmed": "reserved", "cancelled": "cancelled"}
@@ -62,6 +63,8 @@ def accept_waiting(campaign_id: int) -> int:
     """
     with transaction.atomic():
         campaign = Campaign.objects.select_for_update().get(pk=campaign_id)
+        if ledger.campaign_budget(campaign.ledger_ref).remaining <= 0:
+            return 0
         waiting = list(
             Item.objects.select_for_update(of=("self",))
             .filter(campaign=campaign, state=Item.State.PENDING, needs_review=True, reason=BUDGET_EXHAUSTED)
@@ -75,7 +78,10 @@ def accept_waiting(campaign_id: int) -> int:
             for item in waiting
         ]
         apply_rulings(campaign, rulings, load_evidence(waiting), now=timezone.now())
-        return sum(item.state == Item.State.ACCEPTED for item in waiting)
+        accepted = sum(item.state == Item.State.ACCEPTED for item in waiting)
+        if accepted == WAITING_BATCH:
+            enqueue("accept_waiting", campaign_id)
+        return accepted
 
 
 def load_evidence(items: list[Item]) -> dict[int, list[Evidence]]:
