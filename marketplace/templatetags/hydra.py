@@ -25,13 +25,13 @@ def hyd(nano: int | None) -> str:
 
 
 @register.filter
-def percent(share: float | None, digits: int = 0) -> str:
-    return "–" if share is None else f"{100 * float(share):.{int(digits)}f} %"
+def percent(share: float | str | None, digits: int = 0) -> str:
+    return "–" if share in (None, "") else f"{100 * float(share or 0):.{int(digits)}f} %"
 
 
 @register.filter
-def figure(value: float | None, digits: int = 2) -> str:
-    return "–" if value is None else f"{float(value):.{int(digits)}f}"
+def figure(value: float | str | None, digits: int = 2) -> str:
+    return "–" if value in (None, "") else f"{float(value or 0):.{int(digits)}f}"
 
 
 @register.filter

@@ -17,7 +17,7 @@ class JobForm(forms.Form):
         super().__init__(*args, **options)
         self.spec = spec
         for parameter in spec.parameters:
-            kind = forms.IntegerField if parameter.kind == "int" else forms.FloatField
+            kind: Any = forms.IntegerField if parameter.kind == "int" else forms.FloatField
             self.fields[parameter.name] = kind(
                 label=parameter.name.replace("_", " ").capitalize(), initial=parameter.default,
                 min_value=parameter.low, max_value=parameter.high,

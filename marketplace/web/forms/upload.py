@@ -26,7 +26,7 @@ class ManyFilesField(forms.FileField):
 class UploadForm(forms.Form):
     """`label` and the declared attributes apply to every entry that brings none of its own."""
 
-    files = ManyFilesField(label=_("Files"), error_messages={"required": _("Choose at least one file.")})
+    chosen = ManyFilesField(label=_("Files"), error_messages={"required": _("Choose at least one file.")})
     label = forms.ChoiceField(label=_("Label"), required=False)
     consent = forms.BooleanField(
         label=_("I have read this and agree."),

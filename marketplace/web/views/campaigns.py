@@ -42,6 +42,7 @@ def index(request: HttpRequest) -> HttpResponse:
         found = found.filter(modality=kind)
     if words:
         found = found.filter(title__icontains=words[:80])
+    found = found.order_by("-state", "-created_at", "-pk")  # open, draft, closed happens to be the useful order
     context = {"page": page_of(request, found, 18), "state": state, "kind": kind, "q": words}
     return render(request, "marketplace/campaigns/index.html", context)
 
@@ -146,7 +147,7 @@ def close(request: HttpRequest, slug: str) -> HttpResponseBase:
 def fund(request: HttpRequest, slug: str) -> HttpResponseBase:
     campaign, form = _own(request, slug), FundForm(request.POST)
     if not form.is_valid():
-        messages.error(request, " ".join(form.errors["amount"]))
+        messages.error(request, " ".join(map(str, form.errors["amount"])))
         return redirect("web:campaign", slug=slug)
     service.fund_campaign(campaign, form.cleaned_data["amount"], by=request.user, key=key_of(request))  # type: ignore[arg-type]
     messages.success(request, _("The budget has grown."))

@@ -15,6 +15,6 @@ def home(request: HttpRequest) -> HttpResponse:
     open_now = campaigns.with_counts(campaigns.visible_to(request.user).filter(state="open"))
     context = {
         "figures": landing_figures(timezone.now(), settings.HYDRA_BACKBONE_STALE_S),
-        "campaigns": open_now[:SHOWN_CAMPAIGNS],
+        "campaigns": open_now.order_by("-opened_at", "-pk")[:SHOWN_CAMPAIGNS],
     }
     return render(request, "marketplace/home.html", context)

@@ -3,12 +3,13 @@
 from typing import Any
 
 from django.contrib import messages
+from django.core.files.storage import default_storage
 from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
-from marketplace.errors import MarketError
+from marketplace.errors import MarketError, NotFound
 from marketplace.models import Item, Job, Release
 from marketplace.selectors import jobs as rows
 from marketplace.selectors import releases
@@ -154,11 +155,11 @@ def batch(request: HttpRequest, public_id: str, step: int) -> HttpResponse:
 @member_page
 def checkpoint(request: HttpRequest, public_id: str) -> HttpResponseBase:
     job = rows.get(public_id, request.user)
-    path = service.checkpoint_path(job)
+    if not job.checkpoint_key or not default_storage.exists(job.checkpoint_key):
+        raise NotFound
     name = f"{job.recipe}-step-{job.checkpoint_step}.safetensors"
-    return FileResponse(
-        path.open("rb"), as_attachment=True, filename=name, content_type="application/octet-stream"
-    )
+    file = default_storage.open(job.checkpoint_key, "rb")
+    return FileResponse(file, as_attachment=True, filename=name, content_type="application/octet-stream")
 
 
 @require_POST

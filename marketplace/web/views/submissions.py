@@ -14,7 +14,7 @@ from marketplace.web.views import page_of
 @require_GET
 @member_page
 def index(request: HttpRequest) -> HttpResponse:
-    found = rows.of_user(request.user).select_related("campaign")  # type: ignore[arg-type]
+    found = rows.of_user(request.user).order_by("-created_at", "-pk")
     return render(request, "marketplace/submissions/index.html", {"page": page_of(request, found)})
 
 

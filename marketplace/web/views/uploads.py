@@ -47,7 +47,7 @@ def _receive(request: HttpRequest, campaign: Campaign, form: UploadForm) -> Http
     submission = service.start_submission(
         campaign, user, consent_version=campaign.consent_version, idempotency_key=key_of(request)
     )
-    for file in form.cleaned_data["files"]:
+    for file in form.cleaned_data["chosen"]:
         try:
             _receive_one(submission, file, form, user)
         except MarketError as error:
