@@ -5,6 +5,7 @@
 
 import argparse
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,8 @@ from ledger.errors import ChainError, ChainUnavailable, KeyMissing, TxRejected, 
 
 DEPLOY_GAS = 6_000_000  # measured: 3.78 million
 RECEIPT_WAIT_S = 180  # the record is written before: a run that gives up here is taken up by the next one
+DURABLE_WAIT_S = 15.0  # devnode checkpoints every second
+DURABLE_POLL_S = 0.05
 EMBEDDED_BALANCE = 10**24  # wei of the embedded chain's worthless ether for each role, refilled at each start
 SETUP_TYPE = "(address,address,address,address,address,uint48,uint48,uint32,uint128)"
 NOBODY = "0x" + "00" * 20
@@ -61,6 +64,24 @@ def deploy(settings: ChainSettings, limits: Limits = Limits()) -> Deployment:
     if found is not None and stands(chain, found, settings):
         return found
     return deploy_new(chain, keys, limits, settings.chain_dir)
+
+
+def wait_until_durable(
+    settings: ChainSettings, deployed: Deployment, timeout_s: float = DURABLE_WAIT_S
+) -> None:
+    """Returns once a kill of the embedded node can no longer take the contract away; at once on a public chain.
+
+    Raises ChainUnavailable when no checkpoint comes: then whatever runs at the port is not devnode.
+    """
+    if not settings.is_embedded:
+        return
+    chain, deadline = Web3Chain.open(settings), time.monotonic() + timeout_s
+    while chain.durable_height() <= deployed.block:  # the contract is in the block after
+        if time.monotonic() > deadline:
+            raise ChainUnavailable(
+                f"no checkpoint with the contract within {timeout_s:g} s in {settings.durable_file}"
+            )
+        time.sleep(DURABLE_POLL_S)
 
 
 def stands(chain: Web3Chain, found: Deployment, settings: ChainSettings) -> bool:
@@ -180,10 +201,10 @@ def main(argv: list[str] | None = None) -> int:
     )
     options = parser.parse_args(argv)
     durable_file = options.dir / "checkpoint.json" if options.embedded else None
+    settings = ChainSettings(options.rpc_url, options.chain_id, options.dir, options.keys, durable_file)
     try:
-        done = deploy(
-            ChainSettings(options.rpc_url, options.chain_id, options.dir, options.keys, durable_file)
-        )
+        done = deploy(settings)
+        wait_until_durable(settings, done)
     except ChainError as error:
         print(f"not deployed: {error}", file=sys.stderr)
         return 1

@@ -1,11 +1,13 @@
 """Deployment on a real node: once, found again, put back where it was after the node fell behind it, never a second ledger by accident."""
 
+import json
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from ledger.chain.deploy import Limits, creation_address, deploy, main
+from ledger.chain.deploy import Limits, creation_address, deploy, main, wait_until_durable
 from ledger.chain.deployment import find_deployment
 from ledger.chain.keys import create_keys
 from ledger.chain.web3_chain import ChainSettings, Web3Chain
@@ -100,6 +102,20 @@ def test_a_public_chain_wants_keys_and_money_brought_along(settings: ChainSettin
     create_keys(settings.keys_dir)
     with pytest.raises(TxRejected, match=r"(?i)funds"):
         deploy(public(settings), LIMITS)
+
+
+@pytest.mark.anvil
+def test_it_is_done_once_a_checkpoint_has_the_contract(anvil: AnvilNode, settings: ChainSettings) -> None:
+    deployed = deploy(settings, LIMITS)
+    note, chain = settings.durable_file, Web3Chain.open(settings)
+    assert note is not None
+    with pytest.raises(ChainUnavailable, match="no checkpoint"):
+        wait_until_durable(settings, deployed, 0)
+    for height, is_done in [(deployed.block, False), (deployed.block + 1, True)]:
+        note.write_text(json.dumps({"block": height, "hash": chain.block_hash(height)}))
+        with nullcontext() if is_done else pytest.raises(ChainUnavailable):
+            wait_until_durable(settings, deployed, 0)
+    wait_until_durable(public(settings), deployed, 0)
 
 
 def test_a_node_that_is_not_there_is_told_on_the_command_line(
