@@ -42,13 +42,13 @@ def run(cli: Cli) -> int:
     except HydraError as exc:
         return _explain(cli, exc)
     except KeyboardInterrupt:
-        print("\nInterrupted.", file=sys.stderr)
+        cli.out.complain("\nInterrupted.")
         return INTERRUPTED
     except BrokenPipeError:  # the reader (head, less) has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except OSError as exc:
-        print(f"hydra: {exc.filename or ''}: {exc.strerror or exc}", file=sys.stderr)
+        cli.out.complain(f"hydra: {exc.filename or 'a file'}: {exc.strerror or exc}")
         return USAGE
     finally:
         cli.close()
@@ -58,11 +58,11 @@ def _explain(cli: Cli, exc: HydraError) -> int:
     code = exit_code(exc)
     if cli.options.json:
         details = exc.as_dict() if isinstance(exc, ApiError) else {"message": str(exc)}
-        print(json.dumps({"error": details, "exit_code": code}, ensure_ascii=False), file=sys.stderr)
+        cli.out.complain(json.dumps({"error": details, "exit_code": code}, ensure_ascii=False))
         return code
     cli.out.complain(f"hydra: {exc}")
     for place, said in exc.fields.items() if isinstance(exc, ApiError) else ():
-        if f"{place}: {said[0]}" != str(exc):
+        if str(exc) not in (said[0], f"{place}: {said[0]}"):
             cli.out.complain(f"  {place}: {' '.join(said)}")
     if isinstance(exc, Unauthenticated) and exc.code == "unauthenticated":
         cli.out.complain("Log in with: hydra login")

@@ -23,10 +23,11 @@ FAR = 10.0  # standard deviations at which an outlier stops pulling harder
 
 @dataclass(frozen=True)
 class Column:
-    """`values` is empty for a number."""
+    """`values`: what a category may be, in the order of its one-hot places; none where only missing ones were seen."""
 
     name: str
-    values: tuple[str, ...]
+    is_category: bool
+    values: tuple[str, ...] = ()
 
 
 class TabularMlp(nn.Module):
@@ -42,7 +43,7 @@ class TabularMlp(nn.Module):
 
     def __init__(self, columns: Sequence[Column], classes: int, hidden: int) -> None:
         super().__init__()
-        self.numbers = [index for index, column in enumerate(columns) if not column.values]
+        self.numbers = [index for index, column in enumerate(columns) if not column.is_category]
         self.categories = [
             (index, len(column.values)) for index, column in enumerate(columns) if column.values
         ]
@@ -132,9 +133,9 @@ def _columns(schema: Mapping[str, Any]) -> list[Column]:
     for entry in schema.get("columns") or []:
         match entry:
             case {"name": str(name), "type": "number"}:
-                columns.append(Column(name, ()))
-            case {"name": str(name), "type": "category", "values": [_, *_] as values}:
-                columns.append(Column(name, tuple(str(value) for value in values)))
+                columns.append(Column(name, is_category=False))
+            case {"name": str(name), "type": "category", "values": [*values]}:
+                columns.append(Column(name, True, tuple(str(value) for value in values)))
             case _:
                 raise RecipeError("schema", f"tabular-mlp cannot read the column {entry!r}.")
     if not columns:
@@ -146,12 +147,14 @@ def _value(column: Column, value: Any) -> float:
     """NaN for a missing value (null, or an empty cell). Raises: ValueError, in words."""
     if value is None or value == "":
         return math.nan
-    if column.values:
+    if column.is_category:
         try:
             return float(column.values.index(str(value)))
         except ValueError:
             allowed = ", ".join(column.values[:12]) + (" …" if len(column.values) > 12 else "")
-            raise ValueError(f"{column.name} is {value!r}, which is none of: {allowed}") from None
+            raise ValueError(
+                f"{column.name} is {value!r}, which is none of: {allowed or 'no values'}"
+            ) from None
     try:
         number = math.nan if isinstance(value, bool) else float(value)
     except (TypeError, ValueError, OverflowError):

@@ -75,6 +75,14 @@ def test_a_constant_or_empty_column_does_not_divide_by_zero(tmp_path):
         assert torch.isfinite(RECIPE.predict(model, data.inputs)).all()
 
 
+def test_a_category_of_which_only_missing_values_were_seen_is_read(tmp_path):
+    schema = {"columns": [*SCHEMA["columns"], {"name": "note", "type": "category", "values": []}]}
+    data = dataset(tmp_path, [("no", {"age": 1, "note": None}), ("yes", {"age": 2})], schema)
+    model = RECIPE.build(schema, CLASSES, PARAMETERS, 0)
+    RECIPE.prepare(model, data)
+    assert torch.isfinite(RECIPE.predict(model, data.inputs)).all()
+
+
 def test_an_unprepared_model_refuses_to_answer(tmp_path):
     data = dataset(tmp_path, random_rows(2, seed=0))
     with pytest.raises(RecipeError, match="Call recipe"):
