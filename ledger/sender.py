@@ -79,6 +79,7 @@ class Sender:
         """Walks the batches that are not on the chain, in order, until one has to wait."""
         mined = {role: self.chain.mined_nonce(role) for role in ROLES}
         waiting = waiting_batches(mined, self.pace.in_flight)
+        close_alarms(waiting, now)
         sent, flying = self.fill_gaps(waiting, mined, now), list[Batch]()
         for batch in waiting:
             if any(other.role != batch.role for other in flying):
@@ -143,9 +144,6 @@ class Sender:
             ChainTx.objects.filter(pk=tx.pk).update(broadcast_at=None)
             raise_alarm("tx-rejected", f"batch {batch.pk}", error.reason, now)
             raise
-        Alarm.objects.filter(code="tx-rejected", subject=f"batch {batch.pk}", closed_at=None).update(
-            closed_at=now
-        )
         return 1
 
     def settle_lost_nonce(self, batch: Batch, mined: dict[Role, int], now: datetime) -> int:
@@ -264,6 +262,12 @@ def raise_alarm(code: str, subject: str, detail: str, now: datetime) -> None:
         )
     except IntegrityError:
         log.info("the alarm %s %s is open already", code, subject)
+
+
+def close_alarms(waiting: list[Batch], now: datetime) -> None:
+    """A batch that no longer waits was taken after all."""
+    subjects = [f"batch {batch.pk}" for batch in waiting]
+    Alarm.objects.filter(code="tx-rejected", closed_at=None).exclude(subject__in=subjects).update(closed_at=now)
 
 
 @transaction.atomic
