@@ -26,10 +26,19 @@ FLAT = 2.0  # grey levels of spread: below it a thumbnail has nothing to compare
 CANDIDATES = 24
 EXPLAINED = 3  # of the candidates, how many are worth the second step
 LOOK_CLOSER = 0.90
+QUALITIES = (30, 40, 50, 60, 70, 80)
+BETWEEN = (25, 35, 45, 55, 65, 75, 85)
+REFINE = 0.97  # worth trying the qualities in between
+HALVINGS = (
+    (Image.Resampling.BICUBIC, Image.Resampling.BICUBIC),
+    (Image.Resampling.LANCZOS, Image.Resampling.LANCZOS),
+    (Image.Resampling.BILINEAR, Image.Resampling.NEAREST),
+)
 LOW_RESOLUTION_NEAR = 0.991  # 99.5 % of different upscaled digits and of different clothes stay below
-PHOTO_NEAR = 0.985
+PHOTO_NEAR = 0.95  # 99.5 % of different tiles of one photo stay below 0.91
 COLOUR_NEAR = 24.0  # levels between the mean colours; a red and a green light are not copies
 SHIFTS = [(dy, dx) for dy in (-1, 0, 1) for dx in (-1, 0, 1)]
+COARSE_MOVES = (4, 13, 0, 2, 6, 8, 9, 11, 15, 17)  # of the 18 variants: in place, and by a pixel diagonally
 HASH_NEAR = 10  # bits of 64 (docs/validators.md): finds what the coarse correlation ranks low
 
 
@@ -71,14 +80,17 @@ def _thumb(sketch: Mapping[str, Any], side: int) -> NDArray[np.uint8]:
 
 def _unit(images: NDArray[Any]) -> Floats:
     """Flattened, mean 0, length 1, so that a product is the normalised cross-correlation. (…, h, w) → (…, h·w)."""
-    flat = images.reshape(*images.shape[:-2], -1).astype(np.float32)
+    flat = np.ascontiguousarray(images).reshape(*images.shape[:-2], -1).astype(np.float32)
     flat = flat - flat.mean(axis=-1, keepdims=True)
     return np.asarray(flat / np.maximum(np.linalg.norm(flat, axis=-1, keepdims=True), 1e-6))
 
 
-def _coarse(thumbs: NDArray[Any]) -> Floats:
-    """Blurred and averaged by twos: a copy moved by a pixel stays near. (n, s, s) → (n, (s/2)²) unit vectors."""
-    soft = ndimage.gaussian_filter(thumbs.astype(np.float32), (0, 1.2, 1.2), mode="nearest")
+def _soft(thumbs: NDArray[Any]) -> Floats:
+    return np.asarray(ndimage.gaussian_filter(thumbs.astype(np.float32), (0, 1.2, 1.2), mode="nearest"))
+
+
+def _coarse(soft: Floats) -> Floats:
+    """Averaged by twos after blurring: a copy moved by a pixel stays near. (n, s, s) → (n, (s/2)²) unit vectors."""
     n, side = soft.shape[0], soft.shape[1]
     return _unit(soft.reshape(n, side // 2, 2, side // 2, 2).mean(axis=(2, 4)))
 
@@ -139,15 +151,15 @@ class NearImages:
         self._pending.append(thumb)
 
     def _settle(self) -> None:
+        """Takes in what was added since the last query; arrays grow by doubling, so one at a time stays cheap."""
         if not self._pending:
             return
         fresh = np.stack(self._pending)
-        first = not len(self._thumbs)
-        self._thumbs = fresh if first else np.concatenate([self._thumbs, fresh])
-        coarse = _coarse(fresh)
-        self._coarse = coarse if first else np.concatenate([self._coarse, coarse])
-        self._hashes = np.array(self._hash_rows, dtype=np.uint64)
-        self._pending = []
+        start, self._pending = len(self._keys) - len(fresh), []
+        self._thumbs = _grown(self._thumbs, fresh, start)
+        self._coarse = _grown(self._coarse, _coarse(_soft(fresh)), start)
+        hashes = np.array(self._hash_rows[start:], dtype=np.uint64)
+        self._hashes = _grown(self._hashes, hashes, start)
 
     def nearest(self, sketches: Sequence[Mapping[str, Any]]) -> list[Near | None]:
         """The most alike known picture for each, or None for flat pictures and an empty index."""
@@ -155,13 +167,18 @@ class NearImages:
         if not self._keys:
             return [None] * len(sketches)
         thumbs = np.stack([_thumb(sketch, self._side) for sketch in sketches])
-        ahead = _coarse(thumbs) @ self._coarse.T
-        mirrored = _coarse(thumbs[:, :, ::-1]) @ self._coarse.T
-        likely = np.maximum(ahead, mirrored)
+        likely = self._likely(thumbs)
         return [
             None if thumb.std() < FLAT else self._best(thumb, sketch, self._candidates(row, sketch))
             for thumb, sketch, row in zip(thumbs, sketches, likely, strict=True)
         ]
+
+    def _likely(self, thumbs: NDArray[np.uint8]) -> Floats:
+        """Coarse likeness of each query to each known picture, over moves and mirrors. (queries, known)."""
+        known = self._coarse[: len(self._keys)]
+        moves = COARSE_MOVES if self._low else COARSE_MOVES[:2]
+        soft = _soft(thumbs)
+        return np.maximum.reduce([_coarse(_moved(soft, variant)) @ known.T for variant in moves])
 
     def _candidates(self, likely: Floats, sketch: Mapping[str, Any]) -> NDArray[np.intp]:
         count = min(CANDIDATES, len(likely))
@@ -169,7 +186,7 @@ class NearImages:
         if self._low:
             return chosen
         hashes = np.array([int(sketch["hash"], 16), int(sketch["mirror"], 16)], dtype=np.uint64)
-        bits = np.bitwise_count(self._hashes[:, None] ^ hashes[None, :]).min(axis=1)
+        bits = np.bitwise_count(self._hashes[: len(self._keys), None] ^ hashes[None, :]).min(axis=1)
         return np.union1d(chosen, np.argsort(bits, kind="stable")[:4][np.sort(bits)[:4] <= HASH_NEAR])
 
     def _best(
@@ -196,6 +213,17 @@ class NearImages:
         return Near(self._keys[candidates[winner]], min(1.0, similarity), threshold, detail)
 
 
+def _grown(held: NDArray[Any], fresh: NDArray[Any], start: int) -> NDArray[Any]:
+    """`held` with `fresh` written from row `start` on, in a copy of twice the room where there is none left."""
+    needed = start + len(fresh)
+    if needed > len(held):
+        room = np.zeros((max(needed, 2 * len(held)), *fresh.shape[1:]), dtype=fresh.dtype)
+        room[:start] = held[:start] if start else 0
+        held = room
+    held[start:needed] = fresh
+    return held
+
+
 def _same_colour(one: Sequence[float], other: Sequence[float]) -> bool:
     """Equal up to brightness; a grey copy of a coloured picture counts as the same."""
     a, b = np.asarray(one) - np.mean(one), np.asarray(other) - np.mean(other)
@@ -204,11 +232,16 @@ def _same_colour(one: Sequence[float], other: Sequence[float]) -> bool:
     return float(np.abs(a - b).max()) <= COLOUR_NEAR
 
 
+def _inner(images: NDArray[Any]) -> NDArray[Any]:
+    """Without the outermost pixels, where a moved picture holds what came in from the other side."""
+    return images[..., 1:-1, 1:-1]
+
+
 def _aligned(thumb: NDArray[np.uint8], known: NDArray[np.uint8]) -> Floats:
     """Correlation for each of 18 moves and each known thumbnail, also with either side halved. (18, n)."""
     moved = np.stack([_moved(thumb, variant) for variant in range(2 * len(SHIFTS))])
-    halved = _unit(np.stack([_moved(_halved(thumb), variant) for variant in range(2 * len(SHIFTS))]))
-    plain, theirs, theirs_halved = _unit(moved), _unit(known), _unit(_halved(known))
+    halved = _unit(_inner(np.stack([_moved(_halved(thumb), variant) for variant in range(2 * len(SHIFTS))])))
+    plain, theirs, theirs_halved = _unit(_inner(moved)), _unit(_inner(known)), _unit(_inner(_halved(known)))
     return np.maximum.reduce([plain @ theirs.T, plain @ theirs_halved.T, halved @ theirs.T])
 
 
@@ -220,12 +253,21 @@ def _explained(query: NDArray[np.uint8], known: NDArray[np.uint8], variant: int,
         (_moved(query, variant), known),
     ):
         image = Image.fromarray(np.ascontiguousarray(source))
-        goal = _unit(target)
-        for make in TRANSFORMATIONS:
-            best = max(best, float(_unit(make(image)) @ goal))
+        goal = _unit(_inner(target))
+        for quality in (*QUALITIES, *HALVINGS):
+            best = max(best, _likeness(image, quality, goal))
             if best >= enough:
                 return best
+        if best >= REFINE:
+            best = max(best, *(_likeness(image, quality, goal) for quality in BETWEEN))
     return best
+
+
+def _likeness(
+    image: Image.Image, how: int | tuple[Image.Resampling, Image.Resampling], goal: Floats
+) -> float:
+    made = _through_jpeg(image, how) if isinstance(how, int) else _through_half(image, *how)
+    return float(_unit(_inner(made)) @ goal)
 
 
 def _through_jpeg(image: Image.Image, quality: int) -> NDArray[np.uint8]:
@@ -238,16 +280,3 @@ def _through_jpeg(image: Image.Image, quality: int) -> NDArray[np.uint8]:
 def _through_half(image: Image.Image, down: Image.Resampling, up: Image.Resampling) -> NDArray[np.uint8]:
     half = image.resize((image.width // 2, image.height // 2), down)
     return np.asarray(half.resize(image.size, up))
-
-
-TRANSFORMATIONS = (
-    lambda image: _through_jpeg(image, 30),
-    lambda image: _through_jpeg(image, 40),
-    lambda image: _through_jpeg(image, 50),
-    lambda image: _through_jpeg(image, 60),
-    lambda image: _through_jpeg(image, 70),
-    lambda image: _through_jpeg(image, 80),
-    lambda image: _through_half(image, Image.Resampling.BICUBIC, Image.Resampling.BICUBIC),
-    lambda image: _through_half(image, Image.Resampling.LANCZOS, Image.Resampling.LANCZOS),
-    lambda image: _through_half(image, Image.Resampling.BILINEAR, Image.Resampling.NEAREST),
-)

@@ -1,0 +1,130 @@
+"""Numbers to learn from: pictures, texts and rows as vectors, without looking at any label.
+
+Stateless except for rows, whose scale comes from a reference (the accepted rows), never from the batch under test.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import ndimage, sparse
+from sklearn.feature_extraction.text import HashingVectorizer
+
+from marketplace.validators import embeddings
+from marketplace.validators.pixels import Pixels, is_low_resolution, shrink
+
+Features = NDArray[np.float32] | sparse.csr_matrix
+SIDE = 28
+CELLS, ORIENTATIONS = 4, 8
+WORD_FEATURES, CHAR_FEATURES = 2**16, 2**16
+
+
+def image_features(images: Sequence[Pixels], *, min_side: int) -> NDArray[np.float32]:
+    """Shape (n, d). An embedding for photos where the exported model is there, else pixels and gradients.
+
+    Which of the two was used depends on the machine's set-up: labels.check records it (`features_name`).
+    """
+    if not images:
+        return np.zeros((0, 1), dtype=np.float32)
+    if not is_low_resolution(min_side) and embeddings.is_available():
+        return embeddings.embed(images)
+    return np.stack([_pixel_features(pixels) for pixels in images])
+
+
+def features_name(modality: str, min_side: int = 0) -> str:
+    """What image_features, text_features or row_features would use here, for the record."""
+    if modality == "image":
+        photo = not is_low_resolution(min_side) and embeddings.is_available()
+        return embeddings.NAME if photo else "pixels+gradients/1"
+    return {"text": "hashed words and characters/1"}.get(modality, "scaled and one-hot/1")
+
+
+def _pixel_features(pixels: Pixels) -> NDArray[np.float32]:
+    """A blurred 14 × 14 copy and 4 × 4 × 8 gradient directions. Shape (196 + 128,)."""
+    thumb = shrink(pixels, SIDE) / 255.0
+    soft = ndimage.gaussian_filter(thumb, 0.8).reshape(14, 2, 14, 2).mean(axis=(1, 3)).ravel()
+    soft = (soft - soft.mean()) / max(float(np.linalg.norm(soft - soft.mean())), 1e-6)
+    return np.concatenate([soft, 0.7 * gradient_directions(thumb)]).astype(np.float32)
+
+
+def gradient_directions(thumb: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Histogram of oriented gradients, one L2-normalised vector. Shape (CELLS² · ORIENTATIONS,).
+
+    Source: Dalal and Triggs, "Histograms of oriented gradients for human detection", CVPR 2005 (signed
+    directions, linear weights between two bins, one block).
+    """
+    dy, dx = np.gradient(thumb)
+    size = np.hypot(dx, dy)
+    turn = (np.arctan2(dy, dx) / (2 * np.pi) * ORIENTATIONS) % ORIENTATIONS
+    low = np.floor(turn).astype(int) % ORIENTATIONS
+    share = turn - np.floor(turn)
+    cell = np.arange(SIDE) * CELLS // SIDE
+    base = (cell[:, None] * CELLS + cell[None, :]) * ORIENTATIONS
+    bins = np.zeros(CELLS * CELLS * ORIENTATIONS, dtype=np.float64)
+    np.add.at(bins, (base + low).ravel(), (size * (1 - share)).ravel())
+    np.add.at(bins, (base + (low + 1) % ORIENTATIONS).ravel(), (size * share).ravel())
+    bins = np.sqrt(bins)
+    return np.asarray(bins / max(float(np.linalg.norm(bins)), 1e-6), dtype=np.float32)
+
+
+def text_features(texts: Sequence[str]) -> sparse.csr_matrix:
+    """Hashed words (1-2) and characters (3-5 within words), L2-normalised each. Shape (n, 2¹⁷), sparse.
+
+    Hashed rather than with a vocabulary, so that no fitting on the batch under test is needed; the weights
+    by document frequency are learnt from the trusted texts in labels.check.
+    """
+    words = HashingVectorizer(n_features=WORD_FEATURES, ngram_range=(1, 2), alternate_sign=False)
+    chars = HashingVectorizer(
+        n_features=CHAR_FEATURES, analyzer="char_wb", ngram_range=(3, 4), alternate_sign=False
+    )
+    cut = [text[:20_000] for text in texts]
+    return sparse.csr_matrix(sparse.hstack([words.transform(cut), chars.transform(cut)]))
+
+
+def row_features(
+    rows: Sequence[Mapping[str, Any]],
+    columns: Sequence[Mapping[str, Any]],
+    reference: Sequence[Mapping[str, Any]],
+) -> NDArray[np.float32]:
+    """Numbers by the reference's median and spread, cut at ±5, with a missing mark; categories one-hot. (n, d)."""
+    parts = [_column(rows, column, reference) for column in columns]
+    return np.hstack(parts).astype(np.float32) if parts else np.zeros((len(rows), 1), dtype=np.float32)
+
+
+def _column(
+    rows: Sequence[Mapping[str, Any]], column: Mapping[str, Any], reference: Sequence[Mapping[str, Any]]
+) -> NDArray[np.float64]:
+    name = str(column["name"])
+    if column.get("type") == "number":
+        return _scaled(_numbers(rows, name), _numbers(reference, name))
+    known = sorted(
+        {str(row[name]) for row in reference if row.get(name) is not None}
+        | set(map(str, column.get("values") or ()))
+    )
+    place = {value: i for i, value in enumerate(known[:200])}
+    hot = np.zeros((len(rows), len(place) + 1))
+    for i, row in enumerate(rows):
+        hot[i, place.get(str(row.get(name)), len(place))] = 1.0
+    return hot
+
+
+def _numbers(rows: Sequence[Mapping[str, Any]], name: str) -> NDArray[np.float64]:
+    values = [row.get(name) for row in rows]
+    return np.array(
+        [float(v) if isinstance(v, (int, float)) and math.isfinite(v) else np.nan for v in values]
+    )
+
+
+def _scaled(values: NDArray[np.float64], reference: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Standard score and rank among the reference (income-like columns have long tails), and the missing mark."""
+    known = np.sort(reference[np.isfinite(reference)])
+    missing = ~np.isfinite(values)
+    if not len(known):
+        return np.column_stack([np.zeros(len(values)), np.zeros(len(values)), missing])
+    score = np.clip((values - known.mean()) / max(float(known.std()), 1e-9), -5, 5)
+    rank = np.searchsorted(known, values, side="right") / len(known) * 2 - 1
+    return np.column_stack([np.where(missing, 0, score), np.where(missing, 0, rank), missing])
