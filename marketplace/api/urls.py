@@ -15,6 +15,7 @@ from marketplace.api.views import (
 )
 from marketplace.api.views import submissions as sent
 from marketplace.api.views.base import NoSuchDoor, Schema
+from marketplace.api.views.docs import docs
 
 CAMPAIGN = "campaigns/<slug:slug>"
 SUBMISSION = "submissions/<uuid:public_id>"
@@ -25,6 +26,7 @@ NETWORK_JOB = "network/jobs/<uuid:public_id>"
 
 urlpatterns = [
     path("schema/", Schema.as_view(), name="api-schema"),
+    path("docs/", docs, name="api-docs"),
     path("auth/register", accounts.Register.as_view(), name="register"),
     path("auth/token", accounts.Tokens.as_view(), name="token"),
     path("auth/revoke", accounts.RevokeToken.as_view(), name="revoke"),

@@ -61,7 +61,6 @@ class CampaignIn(serializers.Serializer[Any]):
     """A new campaign; it starts as a draft that only its owner sees."""
 
     title = serializers.CharField(max_length=120)
-    slug = serializers.SlugField(max_length=80, required=False, help_text="Made from the title where absent.")
     description = serializers.CharField(max_length=20_000, required=False, allow_blank=True)
     modality = serializers.ChoiceField(choices=Modality.choices)
     classes = serializers.ListField(

@@ -6,6 +6,7 @@ from typing import Any
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from drf_spectacular.utils import extend_schema
+from rest_framework.exceptions import ValidationError
 from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.permissions import AllowAny
 from rest_framework.renderers import BaseRenderer
@@ -55,7 +56,11 @@ class View(APIView):
 
     def read(self, serializer: type[Serializer[Any]], data: Any = None) -> dict[str, Any]:
         """The checked body (or `data`). Raises: ValidationError, shown as 400 with the places named."""
-        form = serializer(data=self.request.data if data is None else data, context={"request": self.request})
+        given = self.request.data if data is None else data
+        form = serializer(data=given, context={"request": self.request})
+        unknown = set(given) - set(form.fields) if isinstance(given, Mapping) and data is None else ()
+        if unknown:
+            raise ValidationError({name: ["There is no such field."] for name in sorted(unknown)})
         form.is_valid(raise_exception=True)
         return form.validated_data
 

@@ -47,6 +47,17 @@ def test_every_operation_says_what_it_does_and_who_may_call():
             assert operation.get("tags"), where
 
 
+def test_the_page_shows_every_operation_and_loads_nothing_from_elsewhere(db):
+    page = Client().get("/api/v1/docs/")
+    assert page.status_code == 200
+    text = page.content.decode()
+    for path, methods in schema()["paths"].items():
+        assert path in text
+        assert all(f'id="{one["operationId"]}"' in text for one in methods.values())
+    assert "http://" not in text.replace("http://www.w3.org", "") and "https://" not in text
+    assert Client().post("/api/v1/docs/").status_code == 405
+
+
 @pytest.mark.parametrize("kind", ["schemas", "responses"])
 def test_errors_have_their_shape(kind):
     found = schema()["components"][kind]
