@@ -19,7 +19,7 @@ class ManyFilesField(forms.FileField):
         super().__init__(widget=ManyFilesInput(), **options)
 
     def clean(self, data: Any, initial: Any = None) -> Any:
-        files = data if isinstance(data, list | tuple) else [data]
+        files = (data if isinstance(data, list | tuple) else [data]) or [None]
         return [super(ManyFilesField, self).clean(one, initial) for one in files]
 
 

@@ -42,7 +42,9 @@ def index(request: HttpRequest) -> HttpResponse:
         found = found.filter(modality=kind)
     if words:
         found = found.filter(title__icontains=words[:80])
-    found = found.order_by("-state", "-created_at", "-pk")  # open, draft, closed happens to be the useful order
+    found = found.order_by(
+        "-state", "-created_at", "-pk"
+    )  # open, draft, closed happens to be the useful order
     context = {"page": page_of(request, found, 18), "state": state, "kind": kind, "q": words}
     return render(request, "marketplace/campaigns/index.html", context)
 
@@ -109,8 +111,9 @@ def _edit(
         else:
             messages.success(request, _("Saved. Contributors see the campaign once you open it."))
             return redirect("web:campaign", slug=saved.slug)
-    context = {"form": form, "groups": groups, "campaign": campaign, "licences": LICENCES}
-    return render(request, "marketplace/campaigns/edit.html", context, status=422 if form.errors else 200)
+    wrong = bool(form.errors) or groups.total_error_count() > 0
+    context = {"form": form, "groups": groups, "campaign": campaign, "licences": LICENCES, "wrong": wrong}
+    return render(request, "marketplace/campaigns/edit.html", context, status=422 if wrong else 200)
 
 
 def _edit_open(request: HttpRequest, campaign: Campaign) -> HttpResponseBase:

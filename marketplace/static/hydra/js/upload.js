@@ -5,6 +5,8 @@ document.addEventListener("DOMContentLoaded", () => {
   if (!form) return;
   const AT_ONCE = 4;
   const SHOWN = 200;
+  const BUSY = [429, 503];
+  const TRIES = 6;
   const words = form.querySelector("[data-words]").dataset;
   const classes = JSON.parse(document.getElementById("classes").textContent);
   const declared = JSON.parse(document.getElementById("declared").textContent);
@@ -109,12 +111,24 @@ document.addEventListener("DOMContentLoaded", () => {
     xhr.addEventListener("load", () => {
       let answer = {};
       try { answer = JSON.parse(xhr.responseText); } catch { answer = { message: `${xhr.status}` }; }
-      if (xhr.status >= 200 && xhr.status < 300) done(answer);
-      else fail(new Error(answer.message || answer.detail || `${xhr.status}`));
+      if (xhr.status >= 200 && xhr.status < 300) { done(answer); return; }
+      const error = new Error(answer.message || `${xhr.status}`);
+      error.retryAfter = BUSY.includes(xhr.status) ? Number(xhr.getResponseHeader("Retry-After")) || 2 : 0;
+      fail(error);
     });
     xhr.addEventListener("error", () => fail(new Error(words.offline)));
     xhr.send(body);
   });
+
+  /* A server that asks to wait is asked again; every other refusal is shown. */
+  const patiently = async (ask) => {
+    for (let tries = 1; ; tries += 1) {
+      try { return await ask(); } catch (error) {
+        if (!error.retryAfter || tries === TRIES) throw error;
+        await new Promise((done) => { window.setTimeout(done, 1000 * Math.min(30, error.retryAfter)); });
+      }
+    }
+  };
 
   const sendOne = async (entry, index) => {
     const body = new FormData();
@@ -131,7 +145,7 @@ document.addEventListener("DOMContentLoaded", () => {
     if (Object.keys(attributes).length) body.append("attributes", JSON.stringify(attributes));
     const url = `${form.dataset.submissions}${submission}/files`;
     try {
-      await request(url, body, `${form.dataset.key}-${index}`, (share) => { if (entry.bar) entry.bar.value = share; });
+      await patiently(() => request(url, body, `${form.dataset.key}-${index}`, (share) => { if (entry.bar) entry.bar.value = share; }));
       entry.state = "sent";
       if (entry.shown) entry.shown.textContent = words.sent;
       if (entry.row) entry.row.dataset.state = "sent";
@@ -167,7 +181,7 @@ document.addEventListener("DOMContentLoaded", () => {
   };
 
   const complete = async () => {
-    await request(`${form.dataset.submissions}${submission}/complete`, "{}", `${form.dataset.key}-complete`);
+    await patiently(() => request(`${form.dataset.submissions}${submission}/complete`, "{}", `${form.dataset.key}-complete`));
     heading.textContent = words.done;
     window.location.assign(`${form.dataset.page}${submission}/`);
   };
