@@ -6,6 +6,8 @@ import sys
 from argparse import ArgumentParser
 from functools import partial
 
+import httpx
+
 from client.cli.output import Cli, Subcommands
 from client.credentials import Access, forget, remember
 from client.errors import ConfigurationError, Unauthenticated
@@ -29,6 +31,10 @@ def add_commands(commands: Subcommands, common: ArgumentParser) -> None:
 
 def login(cli: Cli) -> None:
     url = cli.access.url
+    if _is_exposed(url):
+        cli.out.complain(
+            f"Take care: {url} is not encrypted; others on the way can read the password and the token."
+        )
     email = cli.options.email or _ask("E-mail: ")
     password = _password(cli)
     with cli.connect(Access(url, "")) as hydra:
@@ -73,6 +79,11 @@ def me(cli: Cli) -> None:
         ("this token may", ", ".join(who["scopes"])),
     ]
     cli.out.result(who, lambda: cli.out.facts(pairs))
+
+
+def _is_exposed(url: str) -> bool:
+    host = httpx.URL(url).host
+    return url.startswith("http:") and host not in {"localhost", "::1"} and not host.startswith("127.")
 
 
 def _ask(prompt: str) -> str:

@@ -5,7 +5,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from client.cli.output import Cli, Subcommands, moment, money
+from client.cli.output import Cli, Subcommands, count, moment, money
 from client.cli.upload import PARTS, print_equation
 from client.transport import JSON
 
@@ -18,7 +18,7 @@ def add_commands(commands: Subcommands, common: ArgumentParser) -> None:
     parser = group.add_parser("list", parents=[common], help="list a submission's items")
     parser.add_argument("submission")
     parser.add_argument("--state", choices=PARTS, default="")
-    parser.add_argument("--limit", type=int, default=100, metavar="N", help="at most N rows (default: 100)")
+    parser.add_argument("--limit", type=count, default=100, metavar="N", help="at most N rows (default: 100)")
     parser.set_defaults(command=show_items)
     parser = group.add_parser("show", parents=[common], help="show one with evidence, verdicts and reward")
     parser.add_argument("item")
@@ -48,7 +48,7 @@ def _add_review(commands: Subcommands, common: ArgumentParser) -> None:
     )
     parser = group.add_parser("queue", parents=[common], help="list what waits, the most doubtful first")
     parser.add_argument("--campaign", default="")
-    parser.add_argument("--limit", type=int, default=50, metavar="N", help="at most N rows (default: 50)")
+    parser.add_argument("--limit", type=count, default=50, metavar="N", help="at most N rows (default: 50)")
     parser.set_defaults(command=show_queue)
     parser = group.add_parser("accept", parents=[common], help="accept items: all of them, or none")
     parser.add_argument("items", nargs="+", metavar="ITEM")

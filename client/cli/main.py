@@ -32,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments[:1] == ["predict"]:  # the worker's command, with its own options
         return jobs.predict(arguments[1:])
-    options = _parser().parse_args(arguments)
+    options = build_parser().parse_args(arguments)
     return run(Cli(options, Output(as_json=options.json), os.environ, default_path(os.environ)))
 
 
@@ -41,6 +41,11 @@ def run(cli: Cli) -> int:
         return cli.options.command(cli) or DONE
     except HydraError as exc:
         return _explain(cli, exc)
+    except KeyError as exc:  # an answer without a field that this version prints
+        cli.out.complain(
+            f"hydra: the portal's answer lacks {exc}; client and portal are of different versions."
+        )
+        return REFUSED
     except KeyboardInterrupt:
         cli.out.complain("\nInterrupted.")
         return INTERRUPTED
@@ -79,7 +84,7 @@ def exit_code(exc: HydraError) -> int:
     return AGAIN if exc.retry else REFUSED
 
 
-def _parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="hydra",
         description=DESCRIPTION,

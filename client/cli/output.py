@@ -131,6 +131,13 @@ def printable(text: str) -> str:
     )
 
 
+def count(text: str) -> int:
+    """An argparse type: a whole number from 1."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be 1 or more, not {text!r}")
+    return int(text)
+
+
 def money(amount: Mapping[str, Any]) -> str:
     return f"{amount['hyd']} HYD"
 

@@ -3,7 +3,7 @@
 from argparse import ArgumentParser
 from itertools import islice
 
-from client.cli.output import Cli, Subcommands, moment, money
+from client.cli.output import Cli, Subcommands, count, moment, money
 from client.money import to_hyd, to_nano
 from client.transport import JSON
 
@@ -26,7 +26,7 @@ def add_commands(commands: Subcommands, common: ArgumentParser) -> None:
         "statement", parents=[common], help="list what changed your balances, newest first"
     )
     parser.add_argument("--kind", default="", help="only lines of this kind")
-    parser.add_argument("--limit", type=int, default=50, metavar="N", help="at most N lines (default: 50)")
+    parser.add_argument("--limit", type=count, default=50, metavar="N", help="at most N lines (default: 50)")
     parser.set_defaults(command=statement)
     parser = commands.add_parser("unlock", parents=[common], help="turn tokens into credits, one to one")
     parser.add_argument("amount", help="in HYD, such as 20 or 0.5")

@@ -6,7 +6,7 @@ import json
 import httpx
 import pytest
 
-from client.cli.main import _parser, main, run
+from client.cli.main import build_parser, main, run
 from client.cli.output import Cli, Output, printable
 from client.cli.upload import pairs
 from client.errors import ConfigurationError
@@ -32,7 +32,7 @@ def hydra(tmp_path):
 
     def types(portal, *arguments, terminal=False):
         out, err = io.StringIO(), Terminal() if terminal else io.StringIO()
-        options = _parser().parse_args(arguments)
+        options = build_parser().parse_args(arguments)
         output = Output(as_json=options.json, stdout=out, stderr=err)
         code = run(Cli(options, output, {}, tmp_path / "credentials.json", lambda access: portal.hydra))
         return code, out.getvalue(), err.getvalue()
@@ -90,6 +90,22 @@ def test_help_is_there(arguments, capsys):
         main(arguments)
     assert ended.value.code == 0
     assert "usage: hydra" in capsys.readouterr().out
+
+
+def test_an_answer_of_another_version_is_said_to_be_one(hydra):
+    code, _, err = hydra(Portal([answer({"email": "x"})]), "me")
+    assert (
+        code == 1
+        and err
+        == "hydra: the portal's answer lacks 'moderator'; client and portal are of different versions.\n"
+    )
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "x"])
+def test_a_limit_below_one_is_wrong_usage(limit, capsys):
+    with pytest.raises(SystemExit):
+        main(["statement", "--limit", limit])
+    assert "must be 1 or more" in capsys.readouterr().err
 
 
 def test_a_setting_that_is_none_is_exit_code_2(hydra):

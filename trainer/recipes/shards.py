@@ -54,6 +54,13 @@ def check_manifest(manifest: Mapping[str, Any], modality: str) -> None:
             f"The release holds {manifest.get('modality')} items, and this recipe trains on {modality} items.",
         )
     check_classes(manifest.get("classes"))
+    files = manifest.get("files")
+    if not isinstance(files, list) or not all(
+        isinstance(one, dict) and {"name", "role"} <= one.keys() for one in files
+    ):
+        raise RecipeError("release", "The manifest's files must be a list of objects with a name and a role.")
+    if not isinstance(manifest.get("schema"), Mapping):
+        raise RecipeError("release", "The manifest's schema must be an object.")
 
 
 def check_classes(classes: Any) -> tuple[str, ...]:
@@ -104,11 +111,11 @@ def _read_zip(shard: _Shard) -> Iterator[Sample]:
     name = shard.path.name
     try:
         with zipfile.ZipFile(shard.path) as archive:
-            if packed := [
-                info.filename for info in archive.infolist() if info.compress_type != zipfile.ZIP_STORED
-            ]:
+            if packed := [info.filename for info in archive.infolist() if _is_packed(info)]:
                 raise ShardError(
-                    name, None, f"{packed[0]} is compressed; a shard stores its files as they are"
+                    name,
+                    None,
+                    f"{packed[0]} is compressed or encrypted; a shard stores its files as they are",
                 )
             members = set(archive.namelist())
             if "items.jsonl" not in members:
@@ -124,8 +131,12 @@ def _read_zip(shard: _Shard) -> Iterator[Sample]:
                     yield Sample(sample.id, sample.label, picture, sample.file, sample.line)
     except FileNotFoundError:
         raise ShardError(name, None, "is not there") from None
-    except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError) as exc:
+    except (zipfile.BadZipFile, NotImplementedError, EOFError, ValueError, OSError) as exc:
         raise ShardError(name, None, f"is not a readable zip archive ({exc})") from exc
+
+
+def _is_packed(info: zipfile.ZipInfo) -> bool:
+    return info.compress_type != zipfile.ZIP_STORED or bool(info.flag_bits & 1)
 
 
 def _read_jsonl(shard: _Shard) -> Iterator[Sample]:

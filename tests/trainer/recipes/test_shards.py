@@ -126,6 +126,8 @@ def test_an_archive_without_its_list_is_refused(tmp_path):
         ({"modality": "image"}, "holds image items, and this recipe trains on text"),
         ({"classes": ["only"]}, "two or more different class names"),
         ({"classes": ["same", "same"]}, "two or more different class names"),
+        ({"files": [{"name": "a"}]}, "files must be a list of objects"),
+        ({"schema": []}, "schema must be an object"),
     ],
 )
 def test_another_kind_of_release_is_refused(change, said):
