@@ -77,6 +77,8 @@ def text_features(texts: Sequence[str]) -> sparse.csr_matrix:
     Hashed rather than with a vocabulary, so that no fitting on the batch under test is needed; the weights
     by document frequency are learnt from the trusted texts in labels.check.
     """
+    if not texts:  # the vectorizers need a first one
+        return sparse.csr_matrix((0, WORD_FEATURES + CHAR_FEATURES), dtype=np.float64)
     words = HashingVectorizer(n_features=WORD_FEATURES, ngram_range=(1, 2), alternate_sign=False)
     chars = HashingVectorizer(
         n_features=CHAR_FEATURES, analyzer="char_wb", ngram_range=(3, 4), alternate_sign=False
