@@ -21,12 +21,24 @@ from marketplace.services.queue import enqueue
 EDITABLE_WHEN_OPEN = frozenset({"title", "description", "deadline"})
 
 
-def create_campaign(owner: User, draft: CampaignDraft) -> Campaign:
-    """A campaign in draft. Raises: NotAllowed unless the owner is a sponsor; InvalidInput with fields."""
+def create_campaign(owner: User, draft: CampaignDraft, *, slug: str = "") -> Campaign:
+    """A campaign in draft, at the address `slug` or one made from the title.
+
+    Raises: NotAllowed unless the owner is a sponsor; InvalidInput with fields.
+    """
     if not owner.is_sponsor:
         raise NotAllowed("Only sponsors create campaigns; ask an operator for the role.")
     checked = check_draft(draft)
-    return _insert(owner, checked)
+    return _insert_at(owner, checked, slug) if slug else _insert(owner, checked)
+
+
+def _insert_at(owner: User, draft: CampaignDraft, slug: str) -> Campaign:
+    try:
+        with transaction.atomic():
+            return Campaign.objects.create(owner=owner, slug=slug, **_columns(draft))
+    except IntegrityError as error:
+        message = f"The address {slug!r} is taken; choose another one."
+        raise InvalidInput(message, fields={"slug": message}) from error
 
 
 def _insert(owner: User, draft: CampaignDraft) -> Campaign:

@@ -61,6 +61,9 @@ class CampaignIn(serializers.Serializer[Any]):
     """A new campaign; it starts as a draft that only its owner sees."""
 
     title = serializers.CharField(max_length=120)
+    slug = serializers.SlugField(
+        max_length=80, required=False, help_text="Part of its address; made from the title where absent."
+    )
     description = serializers.CharField(max_length=20_000, required=False, allow_blank=True)
     modality = serializers.ChoiceField(choices=Modality.choices)
     classes = serializers.ListField(
@@ -80,7 +83,9 @@ class CampaignIn(serializers.Serializer[Any]):
 
 
 class CampaignChange(CampaignIn):
-    """Any of the fields; once open, what contributors have agreed to no longer changes."""
+    """Any of the fields but its address; once open, what contributors have agreed to no longer changes."""
+
+    slug = None  # type: ignore[assignment]
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **{**options, "partial": True})

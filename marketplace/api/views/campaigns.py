@@ -1,7 +1,6 @@
 """Campaigns: listed, made, changed, opened, closed, funded."""
 
 from collections.abc import Callable
-from dataclasses import fields
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
@@ -40,8 +39,7 @@ def _fields_of(wish: dict[str, Any]) -> dict[str, Any]:
     """The body's names as CampaignDraft's."""
     if "reward_base_nano" in wish:
         wish["reward_base"] = wish.pop("reward_base_nano")
-    known = {one.name for one in fields(CampaignDraft)}
-    return {name: value for name, value in wish.items() if name in known}
+    return wish
 
 
 class Campaigns(View):
@@ -69,10 +67,11 @@ class Campaigns(View):
         tags=["campaigns"],
     )
     def post(self, request: Request) -> Response:
-        wish = _fields_of(self.read(shapes.CampaignIn))
+        wish = self.read(shapes.CampaignIn)
+        slug, draft = wish.pop("slug", ""), CampaignDraft(**_fields_of(wish))
 
         def act(key: str) -> Response:
-            campaign = services.create_campaign(caller_of(request), CampaignDraft(**wish))
+            campaign = services.create_campaign(caller_of(request), draft, slug=slug)
             return Response(show_campaign(request, campaign), status=201)
 
         return answer_once(request, act)

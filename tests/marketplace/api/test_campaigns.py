@@ -98,6 +98,22 @@ def test_a_bad_amount_is_400(ada, draft, amount):
     assert "amount_nano" in answer.json()["fields"]
 
 
+def test_an_address_may_be_chosen_once(ada, dan):
+    assert caller(ada).send("campaigns", {**DRAFT, "slug": "my-digits"}).json()["slug"] == "my-digits"
+    answer = caller(dan).send("campaigns", {**DRAFT, "slug": "my-digits"})
+    assert answer.status_code == 400
+    assert "slug" in answer.json()["fields"]
+    assert caller(dan).send("campaigns", {**DRAFT, "slug": "no slug"}).status_code == 400
+    assert caller(ada).send("campaigns/my-digits", {"slug": "other"}, method="patch").status_code == 400
+    assert Campaign.objects.count() == 1
+
+
+def test_a_field_that_is_not_known_is_refused(ada):
+    answer = caller(ada).send("campaigns", {**DRAFT, "licens": "CC0"})
+    assert answer.json()["fields"] == {"licens": ["There is no such field."]}
+    assert not Campaign.objects.exists()
+
+
 @pytest.mark.parametrize("step", ["open", "close", "fund", "releases"])
 def test_another_sponsor_moves_nothing(ada, dan, draft, step):
     body = {"amount_nano": HYD} if step == "fund" else None
