@@ -4,6 +4,7 @@ Source: MLCommons Croissant 1.1 and its RAI vocabulary 1.0, http://mlcommons.org
 is written, since a release is read through the market; `contentUrl` is the file's name beside this one.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -144,12 +145,12 @@ def _distribution(file: Mapping[str, Any], modality: str) -> list[dict[str, Any]
     if not packed:
         return [whole]
     lines = {
-        "@type": "cr:FileSet",
-        "@id": f"{file['name']}/items",
+        "@type": "cr:FileObject",
+        "@id": f"{file['name']}/items.jsonl",
         "name": f"items of {file['name']}",
         "containedIn": {"@id": file["name"]},
+        "contentUrl": "items.jsonl",
         "encodingFormat": "application/jsonlines",
-        "includes": "items.jsonl",
     }
     return [whole, lines]
 
@@ -157,39 +158,39 @@ def _distribution(file: Mapping[str, Any], modality: str) -> list[dict[str, Any]
 def _record_set(file: Mapping[str, Any], manifest: Mapping[str, Any]) -> dict[str, Any]:
     name = file["name"].partition(".")[0]
     packed = manifest["modality"] == "image"
-    source = (
-        {"fileSet": {"@id": f"{file['name']}/items"}} if packed else {"fileObject": {"@id": file["name"]}}
-    )
-    fields = [
-        ("id", "$.id", "The item's id."),
-        ("label", "$.label", "Its class."),
-        ("split", "$.split", "train or test."),
-    ]
+    source = {"fileObject": {"@id": f"{file['name']}/items.jsonl" if packed else file["name"]}}
+    fields = [("id", "The item's id."), ("label", "Its class."), ("split", "train or test.")]
     if packed:
-        fields.append(("file", "$.file", "The picture in the archive."))
+        fields.append(("file", "The picture in the archive."))
     elif manifest["modality"] == "text":
-        fields.append(("text", "$.text", "The text."))
-    typed = [_field(name, *field, source, "sc:Text") for field in fields]
+        fields.append(("text", "The text."))
+    typed = [
+        _field(f"{name}/{column}", said, {**source, "extract": {"column": column}}) for column, said in fields
+    ]
     if manifest["modality"] == "tabular":
-        for column in manifest["schema"]["columns"]:
-            kind = "sc:Float" if column["type"] == "number" else "sc:Text"
-            path = f"$.row[{_quoted(column['name'])}]"
-            typed.append(_field(name, column["name"], path, f"Column {column['name']}.", source, kind))
+        typed += [
+            _row_field(f"{name}/row-{place}", column, source)
+            for place, column in enumerate(manifest["schema"]["columns"])
+        ]
     return {"@type": "cr:RecordSet", "@id": name, "name": name, "field": typed}
 
 
-def _quoted(name: str) -> str:
-    return "'" + name.replace("\\", "\\\\").replace("'", "\\'") + "'"
+def _row_field(address: str, column: Mapping[str, Any], source: Mapping[str, Any]) -> dict[str, Any]:
+    """A column's name may hold anything, so its place names the field, and the description the column."""
+    quoted = json.dumps(column["name"], ensure_ascii=False)
+    found = {**source, "extract": {"column": "row"}, "transform": {"jsonPath": f"$.{quoted}"}}
+    kind = "sc:Float" if column["type"] == "number" else "sc:Text"
+    return _field(address, f"Column “{column['name']}”.", found, kind)
 
 
 def _field(
-    record_set: str, name: str, path: str, description: str, source: Mapping[str, Any], kind: str
+    address: str, description: str, source: Mapping[str, Any], kind: str = "sc:Text"
 ) -> dict[str, Any]:
     return {
         "@type": "cr:Field",
-        "@id": f"{record_set}/{name}",
-        "name": f"{record_set}/{name}",
+        "@id": address,
+        "name": address,
         "description": description,
         "dataType": kind,
-        "source": {**source, "extract": {"jsonPath": path}},
+        "source": source,
     }
