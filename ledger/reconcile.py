@@ -21,6 +21,7 @@ from ledger.totals import SUMS, indexed_totals
 from ledger.wallets import NAMES as WALLET_EVENTS
 
 Status = OutboxItem.Status
+FLYING = (Status.QUEUED, Status.SEALED, Status.SENT)
 TRIES = 5  # of reading totals at a block that stays the head: the chain may move meanwhile
 
 
@@ -83,20 +84,18 @@ def check_shortfalls() -> Iterator[Finding]:
 def check_in_flight() -> Iterator[Finding]:
     """What stands in the places of in-flight operations is exactly what the open operations moved there."""
     held = dict(Account.objects.order_by().values_list("kind").annotate(total=Sum("balance")))
-    flying = [Status.QUEUED, Status.SEALED, Status.SENT]
-    for kind, place in {
-        OutboxItem.Kind.UNLOCK: Kind.UNLOCKING,
-        OutboxItem.Kind.LOCK: Kind.LOCKING,
-        OutboxItem.Kind.PAY: Kind.PAYABLE,
-    }.items():
-        amount = (
-            OutboxItem.objects.filter(kind=kind, status__in=flying).aggregate(total=Sum("amount"))["total"]
-            or 0
-        )
+    for place, amount in in_flight().items():
         if held.get(place, 0) != amount:
-            yield Finding(
-                "in-flight", str(place), f"the books hold {held.get(place, 0)}, the outbox {amount}"
-            )
+            yield Finding("in-flight", place, f"the books hold {held.get(place, 0)}, the outbox {amount}")
+
+
+def in_flight() -> dict[Kind, int]:
+    """Returns what the outbox's open operations moved into each place of their own."""
+    place_of = {"reward": Kind.PENDING, "unlock": Kind.UNLOCKING, "lock": Kind.LOCKING, "pay": Kind.PAYABLE}
+    sums = dict.fromkeys(place_of.values(), 0)
+    for item in OutboxItem.objects.filter(status__in=FLYING, kind__in=place_of).iterator():
+        sums[place_of[item.kind]] += paid_amount(item)
+    return sums
 
 
 def check_outbox() -> Iterator[Finding]:
@@ -166,7 +165,7 @@ def books_as_contract() -> dict[str, int]:
     }
     settling = OutboxItem.objects.filter(
         kind__in=[OutboxItem.Kind.SETTLE, OutboxItem.Kind.RELEASE],
-        status__in=[Status.QUEUED, Status.SEALED, Status.SENT],
+        status__in=FLYING,
     )
     closing = sum(item.detail.get("maximum", item.amount) for item in settling)
     final_payouts = held[Kind.PAYABLE] - sum(

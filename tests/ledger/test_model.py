@@ -1,6 +1,7 @@
 """Books, outbox and chain under any order of requests, faults, kills, rewinds and readings: money is never made or lost."""
 
 import contextlib
+import os
 
 from django.db import transaction
 from hypothesis import HealthCheck, Phase, settings
@@ -23,6 +24,9 @@ from tests.ledger.world import ADA, BOB, CAMPAIGN, HYD, World, reward
 USERS = st.sampled_from([ADA, BOB])
 AMOUNTS = st.integers(1, 20).map(lambda n: n * HYD)
 BUDGET = 10**6 * HYD
+EXAMPLES = int(
+    os.environ.get("HYDRA_MODEL_EXAMPLES", "0")
+)  # more than the default's few, and other ones each time
 
 
 class Ledger(RuleBasedStateMachine):
@@ -135,10 +139,10 @@ def test_any_order_of_events_settles_exactly_once(db):
     run_state_machine_as_test(
         Ledger,
         settings=settings(
-            max_examples=12,
+            max_examples=EXAMPLES or 8,
             stateful_step_count=60,
             deadline=None,
-            derandomize=True,
+            derandomize=not EXAMPLES,
             phases=[Phase.generate],  # a failure is shown as found: shrinking it takes minutes
             database=None,
             suppress_health_check=list(HealthCheck),
