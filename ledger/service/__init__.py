@@ -1,5 +1,6 @@
 """The only door to the ledger. What writes runs inside the caller's transaction; nothing here waits for a chain."""
 
+from ledger.service.bulk import reserve_rewards
 from ledger.service.credits import escrow, lock_credits, release_job, settle_job, unlock_credits
 from ledger.service.reading import balances, network_status, settlements_since, statement, totals
 from ledger.service.results import (
@@ -45,6 +46,7 @@ __all__ = [
     "network_status",
     "release_job",
     "reserve_reward",
+    "reserve_rewards",
     "reward_proof",
     "rewards",
     "settle_job",

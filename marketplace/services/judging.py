@@ -242,5 +242,4 @@ def _reserve(
         for item in (ruling.item for ruling in accepted)
         if item.reward
     ]
-    for request in requests:
-        ledger.reserve_reward(request)
+    ledger.reserve_rewards(requests)
