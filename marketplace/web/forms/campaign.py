@@ -23,7 +23,10 @@ class AttributeForm(forms.Form):
     name = forms.CharField(label=_("Attribute"), required=False, max_length=80,
                            widget=forms.TextInput(attrs={"placeholder": _("for example: age group")}))  # fmt: skip
     shares = SharesField(
-        label=_("Groups, one per line, with the share you aim for in percent"), required=False, rows=4
+        label=_("Groups, one per line, with the share you aim for in percent"),
+        required=False,
+        rows=4,
+        help_text=_("For example “female: 50”. A group without a number has no target."),
     )
 
     def clean(self) -> dict[str, Any]:

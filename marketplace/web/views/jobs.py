@@ -2,10 +2,12 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.core.files.storage import default_storage
 from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
@@ -21,7 +23,7 @@ from marketplace.web.forms.job import JobForm
 from marketplace.web.views import page_of
 from trainer.recipes import RECIPES, RecipeSpec
 
-SHOWN_ROUNDS = 30
+SHOWN_ROUNDS = 12
 
 
 @require_GET
@@ -94,7 +96,7 @@ def detail(request: HttpRequest, public_id: str) -> HttpResponse:
 
 
 def _live_context(job: Job) -> dict[str, Any]:
-    earnings = list(rows.earnings(job))
+    earnings, now = list(rows.earnings(job)), timezone.now()
     names = {one.peer.peer_id: one.peer.name for one in earnings} | {
         peer.peer_id: peer.name for peer in rows.peers(job)
     }
@@ -103,7 +105,7 @@ def _live_context(job: Job) -> dict[str, Any]:
     return {
         "job": job,
         "spec": RECIPES.get(job.recipe),
-        "earnings": earnings,
+        "earnings": [(one, one.peer.is_online(now, settings.HYDRA_BACKBONE_STALE_S)) for one in earnings],
         "peers": rows.peers(job),
         "rounds": shown[-SHOWN_ROUNDS:][::-1],
         "steps": job.parameters.get("steps"),

@@ -10,6 +10,7 @@ document.addEventListener("DOMContentLoaded", () => {
   };
   const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
   const charts = [];
+  window.Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
 
   const axis = (title) => ({
     title: { display: Boolean(title), text: title, color: colour("--muted") },
@@ -28,7 +29,7 @@ document.addEventListener("DOMContentLoaded", () => {
     return {
       type: "bar",
       data: { labels: data.labels, datasets: [{ label: canvas.dataset.label, data: data.values, backgroundColor: colour("--brand"), borderRadius: 4, maxBarThickness: 46 }] },
-      options: { ...base(), scales: { x: axis(""), y: { ...axis(canvas.dataset.label), beginAtZero: true } } },
+      options: { ...base(), plugins: { legend: { display: false } }, scales: { x: axis(""), y: { ...axis(canvas.dataset.label), beginAtZero: true } } },
     };
   };
 
