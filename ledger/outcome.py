@@ -11,7 +11,7 @@ from django.db import transaction
 from ledger import accounting
 from ledger.models import Batch, Entry, Escrow, OutboxItem, Settlement
 from ledger.operations import operation_of
-from ledger.posting import Reason, lock_accounts, move_offsets, post
+from ledger.posting import Reason, move_offsets, post_all
 from ledger.rules import escrow_status
 
 Status = OutboxItem.Status
@@ -25,12 +25,16 @@ def conclude(batch: Batch, at: datetime) -> bool:
     status = Batch.Status.FINAL if succeeded else Batch.Status.REVERTED
     if not Batch.objects.filter(pk=batch.pk, status=Batch.Status.SENT).update(status=status, final_at=at):
         return False
-    for item, moves in planned(batch, succeeded=succeeded):
-        post(moves, Reason(Entry.Move.SETTLE if succeeded else Entry.Move.REFUSE, at, item))
-        if not succeeded:
+    plan = planned(batch, succeeded=succeeded)
+    move = Entry.Move.SETTLE if succeeded else Entry.Move.REFUSE
+    post_all([(moves, Reason(move, at, item)) for item, moves in plan])
+    items = [item for item, _ in plan]
+    if succeeded:
+        turn(items, Status.FINAL, Settlement.Status.SETTLED, at)
+    else:
+        turn(items, Status.REVERTED, Settlement.Status.REVERTED, at)
+        for item in items:
             move_offsets(item, 1)
-        news = Settlement.Status.SETTLED if succeeded else Settlement.Status.REVERTED
-        turn(item, Status.FINAL if succeeded else Status.REVERTED, news, at)
     refresh_escrows(batch)
     return True
 
@@ -43,22 +47,21 @@ def undo(batch: Batch, at: datetime) -> bool:
         status=Batch.Status.SENT, final_at=None
     ):
         return False
-    for item, moves in reversed(planned(batch, succeeded=succeeded)):
-        move = Entry.Move.UNSETTLE if succeeded else Entry.Move.UNREFUSE
-        post(accounting.inverse(moves), Reason(move, at, item))
-        if not succeeded:
+    plan = planned(batch, succeeded=succeeded)[::-1]
+    move = Entry.Move.UNSETTLE if succeeded else Entry.Move.UNREFUSE
+    post_all([(accounting.inverse(moves), Reason(move, at, item)) for item, moves in plan])
+    turn([item for item, _ in plan], Status.SENT, Settlement.Status.UNCONFIRMED, at)
+    if not succeeded:
+        for item, _ in plan:
             move_offsets(item, -1)
-        turn(item, Status.SENT, Settlement.Status.UNCONFIRMED, at)
     refresh_escrows(batch)
     return True
 
 
 def planned(batch: Batch, *, succeeded: bool) -> list[tuple[OutboxItem, accounting.Moves]]:
-    """Returns each item with what its outcome moves, all accounts locked in the order of their ids beforehand."""
-    items = list(batch.items.select_related("user", "campaign", "job", "batch").order_by("id"))
-    plan = [(item, moves_of(item, succeeded=succeeded)) for item in items]
-    lock_accounts({slot for _, moves in plan for slot in moves})
-    return plan
+    """Returns each item of the batch, in the outbox's order, with what its outcome moves."""
+    items = batch.items.select_related("user", "campaign", "job").order_by("id")
+    return [(item, moves_of(item, succeeded=succeeded)) for item in items]
 
 
 def moves_of(item: OutboxItem, *, succeeded: bool) -> accounting.Moves:
@@ -76,10 +79,12 @@ def is_settlement_refused(item: OutboxItem) -> bool:
     return OutboxItem.objects.filter(kind=Kinds.SETTLE, key=settlement_key, status=Status.REVERTED).exists()
 
 
-def turn(item: OutboxItem, status: Status, news: Settlement.Status, at: datetime) -> None:
+def turn(items: Sequence[OutboxItem], status: Status, news: Settlement.Status, at: datetime) -> None:
     settled_at = at if status == Status.FINAL else None
-    OutboxItem.objects.filter(pk=item.pk).update(status=status, settled_at=settled_at)
-    Settlement.objects.create(kind=item.kind, key=item.key, ref=item.ref, status=news, at=at)
+    OutboxItem.objects.filter(pk__in=[item.pk for item in items]).update(status=status, settled_at=settled_at)
+    Settlement.objects.bulk_create(
+        Settlement(kind=item.kind, key=item.key, ref=item.ref, status=news, at=at) for item in items
+    )
 
 
 def refresh_escrows(batch: Batch) -> None:

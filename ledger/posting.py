@@ -5,7 +5,7 @@ writer), so that the balances looked at are the balances moved and two entries c
 """
 
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
@@ -13,9 +13,10 @@ from hashlib import sha256
 from django.conf import settings
 from django.db import transaction
 
-from ledger.accounting import SHORTFALL_OF, Moves, Slot, absorb, balanced, shortfall_slot
+from ledger.accounting import SHORTFALL_OF, Kind, Moves, Slot, absorb, balanced, shortfall_slot
 from ledger.models import Account, Entry, Offset, OutboxItem, Owner, Posting, Seal
 
+ROWS = 500  # rows in one INSERT
 Check = Callable[[Mapping[Slot, int]], None]
 """Looks at the locked balances before anything moves; raises to refuse. Slots without an account are absent."""
 
@@ -41,36 +42,56 @@ def owner_of(ref: str) -> Owner:
     return owner
 
 
-@transaction.atomic
-def post(moves: Moves, reason: Reason, *, check: Check | None = None) -> Entry | None:
-    """Writes one sealed entry; None when nothing moves.
+def post(moves: Moves, reason: Reason, *, check: Check | None = None) -> None:
+    """Writes one sealed entry; nothing when nothing moves.
 
     Raises: UnbalancedPosting; whatever `check` raises. Nothing is written then.
     """
-    if not moves:
-        return None
-    balanced(str(reason.move), moves)
-    accounts = lock_accounts(moves)
+    if moves:
+        post_all([(moves, reason)], check=check)
+
+
+@transaction.atomic
+def post_all(plan: Sequence[tuple[Moves, Reason]], *, check: Check | None = None) -> None:
+    """Writes the entries of a plan in order, one each, in a few statements altogether. Raises: as `post`."""
+    plan = [(balanced(str(reason.move), moves), reason) for moves, reason in plan if moves]
+    accounts = lock_accounts({slot for moves, _ in plan for slot in moves})
     standing = {slot: account.balance for slot, account in accounts.items()}
     if check:
         check(standing)
-    divided = absorb(moves, standing)
-    for slot in divided.keys() - accounts.keys():  # shortfalls, guarded by the lock on their place
-        accounts[slot] = Account.objects.get_or_create(owner=owner_of(slot.ref), kind=slot.kind)[0]
-    return write_entry({accounts[slot].pk: amount for slot, amount in divided.items()}, reason)
+    ids = {slot: account.pk for slot, account in accounts.items()}
+    written = []
+    for moves, reason in plan:
+        divided = absorb(moves, standing)
+        for slot, amount in divided.items():
+            standing[slot] = standing.get(slot, 0) + amount
+        written.append(({find_id(slot, ids): amount for slot, amount in divided.items()}, reason))
+    write(written)
 
 
-def write_entry(amounts: Mapping[int, int], reason: Reason) -> Entry:
-    seal_uid = uuid.uuid4()
-    entry = Entry.objects.create(
-        seal_id=seal_uid, at=reason.at, move=reason.move, item=reason.item, key=reason.key
-    )
+def find_id(slot: Slot, ids: dict[Slot, int]) -> int:
+    """Returns an account's id; a shortfall is opened when it is first needed, guarded by the lock on its place."""
+    if slot not in ids:
+        ids[slot] = Account.objects.get_or_create(owner=owner_of(slot.ref), kind=slot.kind)[0].pk
+    return ids[slot]
+
+
+def write(entries: Sequence[tuple[Mapping[int, int], Reason]]) -> None:
+    """Writes entries (account id → amount), their postings, and last the seals, where the database looks at the sums."""
+    rows = [
+        Entry(seal_id=uuid.uuid4(), at=reason.at, move=reason.move, item=reason.item, key=reason.key)
+        for _, reason in entries
+    ]
+    Entry.objects.bulk_create(rows, batch_size=ROWS)
     Posting.objects.bulk_create(
-        Posting(entry=entry, account_id=account_id, amount=amount)
-        for account_id, amount in sorted(amounts.items())
+        [
+            Posting(entry=row, account_id=account_id, amount=amount)
+            for row, (amounts, _) in zip(rows, entries, strict=True)
+            for account_id, amount in sorted(amounts.items())
+        ],
+        batch_size=ROWS,
     )
-    Seal.objects.create(uid=seal_uid)  # the database looks at the sum here
-    return entry
+    Seal.objects.bulk_create([Seal(uid=row.seal_id) for row in rows], batch_size=ROWS)
 
 
 def lock_accounts(slots: Iterable[Slot]) -> dict[Slot, Account]:
@@ -94,7 +115,7 @@ def select_accounts(slots: set[Slot]) -> dict[Slot, Account]:
         .select_related("owner")
         .order_by("id")
     )
-    return {slot: row for row in rows if (slot := Slot(row.kind, row.owner.ref)) in slots}
+    return {slot: row for row in rows if (slot := Slot(Kind(row.kind), row.owner.ref)) in slots}
 
 
 def move_offsets(item: OutboxItem, sign: int) -> None:

@@ -101,7 +101,7 @@ class Sender:
             return self.settle_lost_nonce(batch, mined, now)
         if batch.nonce is None and not sign_first(self.chain, batch, mined[role], now):
             return 0  # another process was faster; the next step sees what it did
-        tx = batch.transactions.filter(nonce=batch.nonce).order_by("-attempt")[0]
+        tx = batch.transactions.filter(nonce=batch.nonce or 0).order_by("-attempt")[0]
         was_mined = batch.mined_number is not None
         if (
             was_mined
@@ -267,7 +267,9 @@ def raise_alarm(code: str, subject: str, detail: str, now: datetime) -> None:
 def close_alarms(waiting: list[Batch], now: datetime) -> None:
     """A batch that no longer waits was taken after all."""
     subjects = [f"batch {batch.pk}" for batch in waiting]
-    Alarm.objects.filter(code="tx-rejected", closed_at=None).exclude(subject__in=subjects).update(closed_at=now)
+    Alarm.objects.filter(code="tx-rejected", closed_at=None).exclude(subject__in=subjects).update(
+        closed_at=now
+    )
 
 
 @transaction.atomic

@@ -33,7 +33,7 @@ class Command(BaseCommand):
         if options["json"]:
             self.stdout.write(json.dumps(report))
             return
-        for title in ("contract", "indexed", "books"):
+        for title, sums in (("contract", contract), ("indexed", totals.chain), ("books", totals.books)):
             self.stdout.write(f"{title}:")
-            for name, amount in report[title].items():
+            for name, amount in sums.items():
                 self.stdout.write(f"  {name:<16}{amount:>24}")
