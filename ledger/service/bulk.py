@@ -3,16 +3,17 @@
 Means the same as `reserve_reward` one after the other, and leaves the rare cases to it.
 """
 
-import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from ledger.accounting import Kind, Reward, Slot, balanced, check_amount, request
+from ledger.accounting import Kind, Slot, check_amount, request
 from ledger.errors import BadInput, BudgetExhausted
-from ledger.models import Entry, Offset, OutboxItem, Owner, Posting, Seal
-from ledger.posting import lock_accounts, owner_of
+from ledger.models import Entry, Offset, OutboxItem, Owner
+from ledger.operations import operation_of
+from ledger.posting import Reason, owner_of, post_all
 from ledger.service.outbox import fingerprint_of
 from ledger.service.results import RewardEntry, RewardRequest
 from ledger.service.rewards import reserve_reward
@@ -57,23 +58,13 @@ def _reserve(wanted: Sequence[RewardRequest]) -> list[RewardEntry]:
     now = timezone.now()
     refs = {one.campaign_ref for one in wanted} | {one.beneficiary_ref for one in wanted}
     owners = {ref: owner_of(ref) for ref in sorted(refs)}
-    slots = {Slot(Kind.BUDGET, one.campaign_ref) for one in wanted}
-    slots |= {Slot(Kind.PENDING, one.beneficiary_ref) for one in wanted}
-    accounts = lock_accounts(slots)
-    _check_budgets(wanted, {slot: account.balance for slot, account in accounts.items()})
     items = OutboxItem.objects.bulk_create([_item(one, owners, now) for one in wanted], batch_size=BATCH)
-    entries = [Entry(seal_id=uuid.uuid4(), at=now, move=Entry.Move.REQUEST, item=item) for item in items]
-    Entry.objects.bulk_create(entries, batch_size=BATCH)
-    keys = {slot: account.pk for slot, account in accounts.items()}
-    postings = [
-        posting for one, entry in zip(wanted, entries, strict=True) for posting in _postings(one, entry, keys)
-    ]
-    Posting.objects.bulk_create(postings, batch_size=BATCH)
-    Seal.objects.bulk_create([Seal(uid=entry.seal_id) for entry in entries], batch_size=BATCH)
+    plan = [(request(operation_of(item)), Reason(Entry.Move.REQUEST, now, item)) for item in items]
+    post_all(plan, check=lambda standing: _check_budgets(wanted, standing))
     return [RewardEntry(one.key, "reserved", one.amount, paid=one.amount) for one in wanted]
 
 
-def _check_budgets(wanted: Sequence[RewardRequest], standing: dict[Slot, int]) -> None:
+def _check_budgets(wanted: Sequence[RewardRequest], standing: Mapping[Slot, int]) -> None:
     asked: dict[str, int] = {}
     for one in wanted:
         asked[one.campaign_ref] = asked.get(one.campaign_ref, 0) + one.amount
@@ -83,7 +74,7 @@ def _check_budgets(wanted: Sequence[RewardRequest], standing: dict[Slot, int]) -
             raise BudgetExhausted(amount, remaining)
 
 
-def _item(one: RewardRequest, owners: dict[str, Owner], now: object) -> OutboxItem:
+def _item(one: RewardRequest, owners: dict[str, Owner], now: datetime) -> OutboxItem:
     return OutboxItem(
         kind=REWARD,
         key=one.key,
@@ -96,10 +87,3 @@ def _item(one: RewardRequest, owners: dict[str, Owner], now: object) -> OutboxIt
         evidence=one.evidence_hash.hex(),
         policy_version=one.policy_version,
     )
-
-
-def _postings(one: RewardRequest, entry: Entry, accounts: dict[Slot, int]) -> list[Posting]:
-    moves = request(Reward(one.campaign_ref, one.beneficiary_ref, one.amount, ()))
-    balanced("reserve", moves)
-    lines = sorted((accounts[slot], amount) for slot, amount in moves.items())
-    return [Posting(entry=entry, account_id=account, amount=amount) for account, amount in lines]

@@ -59,7 +59,10 @@ def test_a_settled_job_pays_burns_and_returns():
 
 def test_a_refused_settlement_and_its_refused_payouts_put_the_escrow_together_again():
     job, chunk = books.Settle(ADA, JOB, 100, 60, ((BOB, 54),)), books.Pay(JOB, ((BOB, 54),))
-    back = books.refuse(job)[at(Kind.ESCROW, JOB)] + books.refuse(chunk, settle_refused=True)[at(Kind.ESCROW, JOB)]
+    back = (
+        books.refuse(job)[at(Kind.ESCROW, JOB)]
+        + books.refuse(chunk, settle_refused=True)[at(Kind.ESCROW, JOB)]
+    )
     assert back == 100
     assert books.refuse(chunk)[at(Kind.UNPAID, JOB)] == 54
 
@@ -126,7 +129,9 @@ def test_all_postings_sum_to_zero_and_no_operation_is_left_in_flight(operation, 
         assert all(moves.values())
     in_flight = {Kind.PENDING, Kind.UNLOCKING, Kind.LOCKING, Kind.RETURNING, Kind.BURNING}
     for after in (settled, refused):
-        left = {slot: requested.get(slot, 0) + after.get(slot, 0) for slot in requested if slot.kind in in_flight}
+        left = {
+            slot: requested.get(slot, 0) + after.get(slot, 0) for slot in requested if slot.kind in in_flight
+        }
         assert not any(left.values())
 
 

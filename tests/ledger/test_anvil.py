@@ -131,6 +131,11 @@ def test_tokens_become_credits_and_a_job_pays_its_volunteers(tmp_path):
         node.run_until(lambda: service.escrow(JOB).status == "settled")
         assert (service.balances(ADA).credits, service.balances(BOB).available) == (30 * HYD, 18 * HYD)
         totals = node.chain.totals()
-        assert (totals.recorded, totals.used, totals.paid, totals.burned) == (50 * HYD, 20 * HYD, 18 * HYD, 2 * HYD)
+        assert (totals.recorded, totals.used, totals.paid, totals.burned) == (
+            50 * HYD,
+            20 * HYD,
+            18 * HYD,
+            2 * HYD,
+        )
         node.run_until(lambda: service.network_status().indexed == node.chain.head().number)
         assert reconcile(node.chain, node.indexer.name) == []
