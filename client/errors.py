@@ -68,6 +68,7 @@ class ApiError(HydraError):
         self.status, self.code, self.message = status, code, message
         self.fields = {place: list(said) for place, said in (fields or {}).items()}
         self.retry_after_s: float | None = None
+        self.path = ""  # what was asked for
 
     def as_dict(self) -> dict[str, Any]:
         return {"status": self.status, "code": self.code, "message": self.message, "fields": self.fields}
@@ -132,8 +133,16 @@ def error_of(response: httpx.Response) -> HydraError:
             {},
         )
     error = kind(response.status_code, code, message, fields)
+    error.path = response.url.path if _has_request(response) else ""
     error.retry_after_s = _seconds(response.headers.get("Retry-After", ""))
     return error
+
+
+def _has_request(response: httpx.Response) -> bool:
+    try:
+        return bool(response.request)
+    except RuntimeError:
+        return False
 
 
 def _seconds(header: str) -> float | None:

@@ -170,7 +170,8 @@ def _number(text: str) -> int | float | str:
 
 
 def _range(parameter: JSON) -> str:
-    return f"{parameter['low']:g} to {parameter['high']:g}"
+    low, high = parameter["low"], parameter["high"]
+    return f"{low:,.0f} to {high:,.0f}" if parameter["kind"] == "int" else f"{low:g} to {high:g}"
 
 
 def _progress(job: JSON) -> str:
@@ -191,7 +192,7 @@ def _print(cli: Cli, job: JSON) -> None:
         ("reason", job["reason"]),
         ("step", job["step"]),
         ("samples", f"{job['samples']:,} of {job['sample_limit']:,} paid for"),
-        ("charged", f"{money(job['charged'])} of {money(job['credit_limit'])} locked"),
+        ("charged", f"{money(job['charged'])}; {money(job['credit_limit'])} were locked"),
         ("held-out", ", ".join(f"{name} {value:.4g}" for name, value in measured.items())),
         ("checkpoint", f"step {newest['step']}, SHA-256 {newest['sha256']}" if newest else ""),
         ("finished", moment(job["finished_at"])),

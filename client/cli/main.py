@@ -10,6 +10,7 @@ from client.cli import account, campaigns, items, jobs, network, releases, rewar
 from client.cli.output import Cli, Output
 from client.credentials import default_path
 from client.errors import ApiError, ConfigurationError, Forbidden, HydraError, NotFound, Unauthenticated
+from client.transport import PREFIX
 
 DONE, REFUSED, USAGE, NO_ACCESS, ABSENT, AGAIN, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
 
@@ -66,6 +67,8 @@ def _explain(cli: Cli, exc: HydraError) -> int:
         cli.out.complain(json.dumps({"error": details, "exit_code": code}, ensure_ascii=False))
         return code
     cli.out.complain(f"hydra: {exc}")
+    if isinstance(exc, NotFound) and exc.path:
+        cli.out.complain(f"Asked for: {exc.path.split(PREFIX)[-1]}")
     for place, said in exc.fields.items() if isinstance(exc, ApiError) else ():
         if str(exc) not in (said[0], f"{place}: {said[0]}"):
             cli.out.complain(f"  {place}: {' '.join(said)}")

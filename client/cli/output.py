@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import re
 import shutil
 import sys
 import time
@@ -16,6 +17,7 @@ from client.hydra import Hydra
 
 Subcommands = Any  # argparse's _SubParsersAction, which has no public name
 REDRAW_S = 0.1
+_NUMBER = re.compile(r"-?[0-9][0-9,.]*")
 
 
 class Output:
@@ -44,13 +46,13 @@ class Output:
         print(printable(text), file=self._stderr)
 
     def table(self, titles: Sequence[str], rows: Sequence[Sequence[Any]], *, empty: str) -> None:
-        """Columns aligned; numbers (int, float) to the right. `empty` says what to do where there are no rows."""
+        """Columns aligned; those of numbers only to the right. `empty` says what to do where there are no rows."""
         if not rows:
             self.line(empty)
             return
         cells = [[printable(_cell(value)) for value in row] for row in rows]
         widths = [max(_width(row[column]) for row in [list(titles), *cells]) for column in range(len(titles))]
-        is_number = [isinstance(value, int | float) for value in rows[0]]
+        is_number = [all(_NUMBER.fullmatch(row[column]) for row in cells) for column in range(len(titles))]
         for row in [list(titles), *cells]:
             parts = [
                 " " * (width - _width(text)) + text if right else text + " " * (width - _width(text))

@@ -1,5 +1,6 @@
 """hydra upload: files and folders into one submission, and the account of what became of each item."""
 
+import re
 import sys
 from argparse import ArgumentParser, ArgumentTypeError
 from collections import Counter
@@ -18,6 +19,7 @@ row. Interrupted? Run it again with --resume SUBMISSION: nothing is counted twic
 
 PARTS = ("accepted", "duplicate", "rejected", "ignored", "pending")
 MOST_REASONS = 30
+_PARTICULAR = re.compile(r"“[^”]*”|[0-9][0-9.,]*")  # what differs between reasons of one kind
 
 
 def add_commands(commands: Subcommands, common: ArgumentParser) -> None:
@@ -166,7 +168,7 @@ def _report(cli: Cli, shown: JSON, sent: Sequence[Sent], refused: Sequence[Sent]
             f"{len(sent) - len(refused):,} of {len(sent):,} files arrived. Submission {shown['id']}:"
         )
         print_equation(cli, counts)
-        rows = [(n, state, reason) for (state, reason), n in reasons.most_common(MOST_REASONS)]
+        rows = [(n, state, reason) for state, reason, n in alike(reasons)[:MOST_REASONS]]
         if rows:
             cli.out.line()
             cli.out.table(("ITEMS", "STATE", "REASON"), rows, empty="")
@@ -187,6 +189,20 @@ def print_equation(cli: Cli, counts: JSON) -> None:
         cli.out.complain(
             f"These do not add up: the parts make {total:,}. Please report this to the portal's operator."
         )
+
+
+def alike(reasons: Counter[tuple[str, str]]) -> list[tuple[str, str, int]]:
+    """(state, reason, items), reasons that differ in numbers and quoted names only put together; most items first."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    totals: Counter[tuple[str, str]] = Counter()
+    for (state, reason), items in reasons.items():
+        pattern = (state, _PARTICULAR.sub("", reason))
+        groups.setdefault(pattern, []).append(reason)
+        totals[pattern] += items
+    return [
+        (state, groups[state, shape][0] + (" (and the like)" if len(groups[state, shape]) > 1 else ""), items)
+        for (state, shape), items in totals.most_common()
+    ]
 
 
 def megabytes(size: int) -> str:

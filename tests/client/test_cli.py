@@ -2,13 +2,14 @@
 
 import io
 import json
+from collections import Counter
 
 import httpx
 import pytest
 
 from client.cli.main import build_parser, main, run
 from client.cli.output import Cli, Output, printable
-from client.cli.upload import pairs
+from client.cli.upload import alike, pairs
 from client.errors import ConfigurationError
 from tests.client.portal import Portal, answer, refusal
 
@@ -283,6 +284,18 @@ def test_an_upload_that_breaks_off_says_how_to_go_on(hydra, folder):
     code, _, err = hydra(Portal(handle, tries=1), "upload", "digits", folder, "--agree")
     assert code == 5
     assert "--resume s1" in err
+
+
+def test_reasons_that_differ_in_particulars_are_put_together():
+    reasons = Counter(
+        {("pending", "“0” has 8.6%."): 1, ("pending", "“1” has 20%."): 2, ("rejected", "Damaged."): 2}
+    )
+    assert alike(reasons) == [("pending", "“0” has 8.6%. (and the like)", 3), ("rejected", "Damaged.", 2)]
+
+
+def test_what_is_not_there_is_named(hydra):
+    _, _, err = hydra(Portal([refusal(404, "not_found", "None.")]), "campaigns", "show", "digitz")
+    assert err.splitlines() == ["hydra: None.", "Asked for: /campaigns/digitz"]
 
 
 def test_pairs_are_read_and_what_is_none_is_refused():
