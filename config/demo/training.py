@@ -106,11 +106,19 @@ def check_rounds(person: Person, job: str, ended: dict[str, Any], claims: Claims
         "the job finished in spite of the kill",
         f"{ended['state']}, {len(steps)} steps recorded once each",
     )
-    retried = [one["step"] for one in rounds if one["term"] > 1]
+    again = planned_again([(one["step"], one["term"]) for one in rounds])
     sizes = [len(one["record"]["members"]) for one in rounds]
     print(
-        f"  members per round: {min(sizes)} to {max(sizes)}; steps planned again after a loss: {retried or 'none'}"
+        f"  members per round: {min(sizes)} to {max(sizes)}; steps planned again after a loss: {again or 'none'}"
     )
+
+
+def planned_again(rounds: list[tuple[int, int]]) -> list[int]:
+    """Steps whose committed term is not the next one after the step before: an attempt at them was given up."""
+    ordered = sorted(rounds)
+    return [
+        step for (_, before), (step, term) in zip(ordered, ordered[1:], strict=False) if term > before + 1
+    ]
 
 
 def check_batches(job_owner: Person, contributors: list[Person], job: str, claims: Claims) -> None:
