@@ -101,10 +101,12 @@ class RoundAborted(RoundError):
 
 
 class RoundStuck(RoundError):
-    def __init__(self, step: int, term: int, suspects: tuple[str, ...], why: str) -> None:
+    """`evidence` against the suspects: slices or results that are missing, a channel that fails, wrong values."""
+
+    def __init__(self, step: int, term: int, suspects: tuple[str, ...], evidence: str, why: str) -> None:
         names = ", ".join(suspect[:12] for suspect in suspects)
         super().__init__(f"round of step {step}, term {term} waits for {names}: {why}")
-        self.step, self.term, self.suspects, self.why = step, term, suspects, why
+        self.step, self.term, self.suspects, self.evidence, self.why = step, term, suspects, evidence, why
 
 
 class OutOfStep(RoundError):

@@ -42,6 +42,7 @@ class Backbone:
         self._stop = asyncio.Event()
         self._runnable: list[Ticket] = []
         self._current: JobRun | None = None
+        self._reported: set[str] = set()
 
     async def run(self) -> None:
         """Until `stop`. Raises Unreachable when the port cannot be had."""
@@ -146,8 +147,12 @@ class Backbone:
             current.cancelled = not current.folder.is_over
 
     def _presence(self) -> list[dict[str, object]]:
+        """Who is here, and once each who has gone since the last report."""
         job = self._current.ticket.id if self._current else None
-        return [self._describe(seat, job) for seat in self.roster.seats.values()]
+        gone = self._reported - set(self.roster.seats)
+        self._reported = set(self.roster.seats)
+        here = [self._describe(seat, job) for seat in self.roster.seats.values()]
+        return here + [{"peer_id": peer_id, "state": "offline"} for peer_id in sorted(gone)]
 
     def _describe(self, seat: Seat, job: str | None) -> dict[str, object]:
         state = STATES.get(seat.state, "idle")

@@ -192,11 +192,11 @@ def _read_form(kind: str, body: bytes) -> dict[str, bytes]:
     """The parts of a multipart form by name."""
     head = b"Content-Type: " + kind.encode() + b"\r\n\r\n"
     message = email.parser.BytesParser(policy=email.policy.HTTP).parsebytes(head + body)
-    fields = {}
+    fields: dict[str, bytes] = {}
     for part in message.iter_parts():  # type: ignore[attr-defined]
         name = re.search(r'\bname="([^"]+)"', part["Content-Disposition"])
         if name is not None:
-            fields[name[1]] = part.get_payload(decode=True)
+            fields[name[1]] = bytes(part.get_payload(decode=True))
     return fields
 
 

@@ -7,6 +7,7 @@ for good is moved to `refused/`, where an operator can read why, and the queue g
 import json
 import logging
 import os
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,10 +33,12 @@ class Outbox:
         self._refused.mkdir(parents=True, exist_ok=True)
         names = [int(path.stem) for path in folder.glob("*.json")]
         self._next = max(names, default=0) + 1
+        self._sending, self._numbering = threading.Lock(), threading.Lock()
 
     def put(self, path: str, body: dict[str, Any], content: bytes | None = None) -> None:
         """Durable when it returns."""
-        number, self._next = self._next, self._next + 1
+        with self._numbering:
+            number, self._next = self._next, self._next + 1
         file = None
         if content is not None:
             file = f"{number:010d}.bin"
@@ -48,6 +51,10 @@ class Outbox:
 
     def send_all(self, market: Market) -> int:
         """Sends in order until the queue is empty or the market is away. Returns how many it has taken."""
+        with self._sending:
+            return self._send_all(market)
+
+    def _send_all(self, market: Market) -> int:
         sent = 0
         for path in self.waiting():
             entry = Entry(**json.loads(path.read_text()))

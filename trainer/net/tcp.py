@@ -22,7 +22,8 @@ class TcpChannel(asyncio.BufferedProtocol):
     """One connection; implements Channel."""
 
     def __init__(self, on_channel: OnChannel | None = None) -> None:
-        self.remote, self.limits, self.placer = "?", Limits(), cast(Placer | None, None)
+        self.remote, self.placer = "?", cast(Placer | None, None)
+        self._limits = Limits()
         self.bytes_in = self.bytes_out = 0
         self._on_channel = on_channel
         self._frames: deque[Frame] = deque()
@@ -71,6 +72,17 @@ class TcpChannel(asyncio.BufferedProtocol):
     def closed(self) -> bool:
         return self._error is not None
 
+    @property
+    def limits(self) -> Limits:
+        return self._limits
+
+    @limits.setter
+    def limits(self, limits: Limits) -> None:
+        """Reads on: a channel that is only sent on would not notice its end otherwise."""
+        self._limits = limits
+        if not self._is_stranger:
+            self._read_on()
+
     async def send(self, header: Mapping[str, Any], payload: Payload = b"") -> None:
         if self._error is not None:
             raise self._error
@@ -110,8 +122,8 @@ class TcpChannel(asyncio.BufferedProtocol):
 
     def _take_prefix(self, data: memoryview) -> None:
         header_bytes, self._payload_bytes = PREFIX.unpack(data)
-        check_size("header", header_bytes, self.limits.header)
-        check_size("payload", self._payload_bytes, self.limits.payload)
+        check_size("header", header_bytes, self._limits.header)
+        check_size("payload", self._payload_bytes, self._limits.payload)
         check_size("empty header", int(header_bytes == 0), 0)
         self._expect(memoryview(bytearray(header_bytes)), self._take_header)
 
@@ -130,7 +142,7 @@ class TcpChannel(asyncio.BufferedProtocol):
     @property
     def _is_stranger(self) -> bool:
         """Before the handshake is over a frame is only read when asked for: the next may have other limits."""
-        return self.limits.payload == 0
+        return self._limits.payload == 0
 
     def _read_on(self) -> None:
         if self._error is None:

@@ -17,7 +17,7 @@ from trainer.errors import BadMessage, ChannelClosed, HandshakeRefused, NetError
 from trainer.net.endpoint import Endpoint, Session
 from trainer.net.pieces import PieceStore, serve_pieces
 from trainer.swarm.joining import Joiner, Prepare
-from trainer.swarm.member import Rounds
+from trainer.swarm.member import Rounds, stop_task
 from trainer.swarm.mesh import Mesh
 from trainer.wire.fields import Message
 from trainer.wire.hello import Refused
@@ -180,7 +180,5 @@ class Follower:
 
     async def _stop_joining(self) -> None:
         if self._joining is not None:
-            self._joining.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._joining
+            await stop_task(self._joining)
             self._joining = None

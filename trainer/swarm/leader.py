@@ -29,7 +29,7 @@ class LeaderSettings:
     """`check_every`: steps between comparisons of everybody's state. `poll_s`: how often an end is looked for while
     nobody takes part."""
 
-    least_round_s: float = 10.0
+    least_round_s: float = 20.0
     first_round_s: float = 60.0
     check_every: int = 20
     poll_s: float = 1.0

@@ -11,7 +11,7 @@ from trainer.net.endpoint import Session
 from trainer.swarm.attesting import attest, find_share
 from trainer.swarm.exchange import Exchange
 from trainer.swarm.joining import Joiner
-from trainer.swarm.mesh import Mesh, collect, find_late, reduce
+from trainer.swarm.mesh import Mesh, collect, reduce, stuck_for_time
 from trainer.swarm.replica import Computed, Replica
 from trainer.wire.messages import Accuse, Commit, Done, Plan, Share, Unfit
 from trainer.wire.sampling import share_indices
@@ -44,9 +44,7 @@ class Rounds:
         self._held = None
         self._stop.set()
         if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
+            await stop_task(self._task)
             self._task = None
         self.mesh.end(clean=False)
 
@@ -79,7 +77,7 @@ class Rounds:
             self._held = (plan, done.digest)
             await session.send(done)
         except RoundStuck as stuck:
-            await _tell(session, _accusation(plan, stuck.suspects, stuck.why))
+            await _tell(session, _accusation(plan, stuck))
         except NotFinite as error:
             await _tell(session, _unfit(plan, "not-finite", str(error)))
         except (RoundAborted, NetError):
@@ -102,8 +100,7 @@ class Rounds:
                 else:
                     digest = await collect(self.mesh, exchange)
         except TimeoutError as error:
-            late = find_late(exchange) or (exchange.me,)
-            raise RoundStuck(plan.step, plan.term, late, "no answer in the time allowed") from error
+            raise stuck_for_time(exchange) from error
         return Done(
             job=plan.job, step=plan.step, term=plan.term, digest=digest, state_digest=state_digest,
             samples=computed.samples if computed else 0, loss=computed.loss if computed else 0.0,
@@ -117,8 +114,19 @@ class Rounds:
         return await self.joiner.in_thread(lambda: replica.compute(indices, stop.is_set))
 
 
-def _accusation(plan: Plan, suspects: tuple[str, ...], why: str) -> Accuse:
-    return Accuse(job=plan.job, step=plan.step, term=plan.term, suspects=suspects, reason=why[:500])
+async def stop_task(task: asyncio.Task[None]) -> None:
+    """Cancels a task and waits until it has ended; our own cancellation is not taken for its."""
+    task.cancel()
+    await asyncio.wait({task})
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.error("a task ended with %r", error)
+
+
+def _accusation(plan: Plan, stuck: RoundStuck) -> Accuse:
+    return Accuse(
+        job=plan.job, step=plan.step, term=plan.term, suspects=stuck.suspects, evidence=stuck.evidence,
+        reason=stuck.why[:500],
+    )  # fmt: skip
 
 
 def _unfit(plan: Plan, cause: str, reason: str) -> Unfit:

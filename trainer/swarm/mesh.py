@@ -35,6 +35,7 @@ class Mesh:
         self._changed = asyncio.Event()  # a round began, or a part arrived: replaced each time it is set
         self._out: dict[tuple[str, str, int], Session] = {}
         self._in: dict[str, Session] = {}
+        self._opening: dict[tuple[str, str, int], asyncio.Lock] = {}
 
     def begin(self, plan: Plan) -> Exchange:
         """Opens the round; parts that waited for it flow. An older round that was still open is given up."""
@@ -62,6 +63,7 @@ class Mesh:
         for session in [*self._out.values(), *self._in.values()]:
             session.close()
         self._out.clear()
+        self._opening.clear()
 
     async def serve(self, session: Session) -> None:
         """Takes in one peer's parts until its channel ends. A new channel of a peer replaces its old one."""
@@ -95,12 +97,14 @@ class Mesh:
         await self._changed.wait()
 
     async def _session_to(self, to: Address | Share) -> Session:
+        """The one channel to this peer: a second one would close the first at the other end."""
         where = (to.peer_id, to.host, to.port)
-        session = self._out.get(where)
-        if session is None or session.channel.closed:
-            address = Address(peer_id=to.peer_id, host=to.host, port=to.port)
-            session = await self.endpoint.connect(address, "parts", self.admission)
-            self._out[where] = session
+        async with self._opening.setdefault(where, asyncio.Lock()):
+            session = self._out.get(where)
+            if session is None or session.channel.closed:
+                address = Address(peer_id=to.peer_id, host=to.host, port=to.port)
+                session = await self.endpoint.connect(address, "parts", self.admission)
+                self._out[where] = session
         return session
 
     def _forget(self, to: Address | Share) -> None:
@@ -142,7 +146,7 @@ async def reduce(mesh: Mesh, exchange: Exchange, own: np.ndarray) -> str:
     """A member's part of the all-reduce: slices out, my spans summed, results out and in. Returns the digest.
 
     Raises: RoundStuck, naming the peers that could not be reached or whose values were not finite; the caller
-    limits the time, and then asks `find_late` who is missing.
+    limits the time, and then asks `stuck_for_time` who is missing.
     """
     exchange.own = own
     plan = exchange.plan
@@ -165,7 +169,9 @@ async def reduce(mesh: Mesh, exchange: Exchange, own: np.ndarray) -> str:
         if not stuck:
             raise
         suspects = {suspect for error in stuck for suspect in error.suspects}
-        raise RoundStuck(plan.step, plan.term, tuple(sorted(suspects)), stuck[0].why) from None
+        raise RoundStuck(
+            plan.step, plan.term, tuple(sorted(suspects)), stuck[0].evidence, stuck[0].why
+        ) from None
     return await collect(mesh, exchange)
 
 
@@ -176,10 +182,21 @@ async def collect(mesh: Mesh, exchange: Exchange) -> str:
     return await _off_loop(exchange.digest, exchange.plan.size)
 
 
-def find_late(exchange: Exchange) -> tuple[str, ...]:
-    """Whom this peer's round waits for: senders of slices, owners of results, receivers that do not take theirs."""
-    late = {*exchange.missing_senders(), *exchange.missing_owners(), *exchange.sending}
-    return tuple(sorted(late - {exchange.me}))
+def stuck_for_time(exchange: Exchange) -> RoundStuck:
+    """Whom this peer's round waits for when its time is up, by the strongest evidence that there is.
+
+    A missing slice is its sender's fault; so is a result that its receiver does not take. A missing result need not
+    be its owner's: the owner may wait for somebody's slice.
+    """
+    candidates = {
+        "slices": exchange.missing_senders(),
+        "channel": tuple(sorted({*exchange.sending})),
+        "results": exchange.missing_owners(),
+    }
+    evidence = next((name for name, peers in candidates.items() if set(peers) - {exchange.me}), "slices")
+    suspects = tuple(peer for peer in candidates[evidence] if peer != exchange.me) or (exchange.me,)
+    plan = exchange.plan
+    return RoundStuck(plan.step, plan.term, suspects, evidence, "no answer in the time allowed")
 
 
 async def _send(mesh: Mesh, exchange: Exchange, to: Address | Share, parts: Any) -> None:
@@ -187,14 +204,16 @@ async def _send(mesh: Mesh, exchange: Exchange, to: Address | Share, parts: Any)
     try:
         await mesh.send(to, parts)
     except NetError as error:
-        raise RoundStuck(exchange.plan.step, exchange.plan.term, (to.peer_id,), str(error)) from error
+        plan = exchange.plan
+        raise RoundStuck(plan.step, plan.term, (to.peer_id,), "channel", str(error)) from error
     exchange.sending.remove(to.peer_id)
 
 
 async def _sum(exchange: Exchange, index: int) -> None:
     bad = await _off_loop(lambda: exchange.sum_span(index), exchange.plan.spans[index].count)
     if bad:
-        raise RoundStuck(exchange.plan.step, exchange.plan.term, bad, "values that are not finite")
+        plan = exchange.plan
+        raise RoundStuck(plan.step, plan.term, bad, "values", "values that are not finite")
 
 
 async def _off_loop(work: Callable[[], T], size: int) -> T:

@@ -1,6 +1,6 @@
 """Whether a round commits, aborts or waits, and who is to blame: a pure function of what has been heard so far."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from trainer.wire.messages import Accuse, Done, Plan, Unfit
@@ -86,12 +86,26 @@ def _judge_time(ballot: Ballot, now: float) -> Decision:
         judged = ballot.first_accused + ACCUSE_GRACE_S
         if now < judged:
             return Waiting(judged)
-        pairs = [(by, suspect) for by, accuse in ballot.accused.items() for suspect in accuse.suspects]
-        return Aborted(find_culprits(pairs), next(iter(ballot.accused.values())).reason)
+        reason = next(iter(ballot.accused.values())).reason
+        return Aborted(find_culprits(weigh_accusations(ballot.accused)), reason)
     if now < deadline:
         return Waiting(deadline)
     silent = {peer for peer in ballot.members + ballot.watchers if peer not in ballot.done}
     return Aborted(frozenset(silent or ballot.missing_owners), "no result in the time allowed")
+
+
+def weigh_accusations(accused: Mapping[str, Accuse]) -> list[tuple[str, str]]:
+    """(accuser, suspect) pairs worth judging. Who waits for somebody itself is not to blame for a late result.
+
+    When everybody waits for everybody's result, no excuse is left and all pairs count.
+    """
+    pairs = [(by, suspect, accuse) for by, accuse in accused.items() for suspect in accuse.suspects]
+    sound = [
+        (by, suspect)
+        for by, suspect, accuse in pairs
+        if accuse.evidence != "results" or suspect not in accused
+    ]
+    return sound or [(by, suspect) for by, suspect, _ in pairs]
 
 
 def find_culprits(pairs: Iterable[tuple[str, str]]) -> frozenset[str]:

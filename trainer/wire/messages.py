@@ -229,13 +229,17 @@ class Done(Message):
 
 
 class Accuse(Message):
-    """Member → backbone: I cannot finish this round, because of these peers."""
+    """Member → backbone: I cannot finish this round, because of these peers.
+
+    `evidence`: what is missing or wrong. "results" is weak: their owner may itself be waiting for somebody's slices.
+    """
 
     KIND = "accuse"
     job: str = rule(JOB)
     step: int = rule(STEP)
     term: int = rule(STEP)
     suspects: tuple[str, ...] = rule(list_of(PEER, least=1, most=MOST_MEMBERS))
+    evidence: str = rule(one_of("slices", "results", "channel", "values"))
     reason: str = rule(REASON)
 
 

@@ -138,7 +138,10 @@ class Network:
     async def start(self, settings: LeaderSettings = LeaderSettings(), silence_s: float = 5.0) -> None:  # noqa: B008
         endpoint = Endpoint(self._transports("backbone"), identity(0), SystemClock())
         self.mesh, store = Mesh(endpoint), PieceStore()
-        store.add(PieceFile.from_dict({k: v for k, v in self.manifest["files"][0].items() if k != "role"}), self.shard)
+        store.add(
+            PieceFile.from_dict({k: v for k, v in self.manifest["files"][0].items() if k != "role"}),
+            self.shard,
+        )
 
         async def is_enrolled(peer_id: str) -> bool:
             return peer_id not in self.strangers
@@ -155,7 +158,9 @@ class Network:
 
         self.listener = await endpoint.listen("127.0.0.1", 0, on_session)
         self.backbone = Address(peer_id=identity(0).peer_id, host="127.0.0.1", port=self.listener.port)
-        self.leader = Leader(Admission(self.roster, store, self.backbone, self._thread, 5.0), self.mesh, settings)
+        self.leader = Leader(
+            Admission(self.roster, store, self.backbone, self._thread, 5.0), self.mesh, settings
+        )
         self.beat = asyncio.create_task(self.roster.beat())
 
     def job(self, steps: int, **options) -> Job:
@@ -179,13 +184,15 @@ class Network:
 
     def kill(self, number: int) -> None:
         """Ends a volunteer at once, without a word."""
-        volunteer = self.volunteers.pop(number)
+        volunteer = self.volunteers[number]
         volunteer.task.cancel()
         volunteer.listener.close()
 
     async def stop(self) -> None:
         for number in [*self.volunteers]:
             self.kill(number)
+            self.volunteers[number].follower.close()
+        self._thread.shutdown()
         self.beat.cancel()
         self.listener.close()
         self.mesh.close()
