@@ -1,6 +1,7 @@
 """The demo's second half: credits are unlocked, a job is paid, volunteers train, one of them is killed, the model is fetched."""
 
 import hashlib
+import itertools
 import json
 import os
 import signal
@@ -116,9 +117,7 @@ def check_rounds(person: Person, job: str, ended: dict[str, Any], claims: Claims
 def planned_again(rounds: list[tuple[int, int]]) -> list[int]:
     """Steps whose committed term is not the next one after the step before: an attempt at them was given up."""
     ordered = sorted(rounds)
-    return [
-        step for (_, before), (step, term) in zip(ordered, ordered[1:], strict=False) if term > before + 1
-    ]
+    return [step for (_, before), (step, term) in itertools.pairwise(ordered) if term > before + 1]
 
 
 def check_batches(job_owner: Person, contributors: list[Person], job: str, claims: Claims) -> None:
