@@ -69,6 +69,7 @@ def scopes_of(request: Request) -> frozenset[str]:
 
 def scopes_needed(view: "APIView", method: str) -> Sequence[str]:
     """Any one of these opens `method` of the view; its `scopes` attribute overrides the rule."""
+    method = "GET" if method == "HEAD" else method  # DRF answers HEAD with the view's get
     declared: dict[str, Sequence[str]] = getattr(view, "scopes", {})
     if method in declared:
         return declared[method]

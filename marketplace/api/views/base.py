@@ -1,10 +1,11 @@
 """What every view shares: JSON whatever `Accept` says, and a limit on the body before it is read."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
+from django.utils.datastructures import MultiValueDict
 from drf_spectacular.utils import extend_schema
 from rest_framework.exceptions import ValidationError
 from rest_framework.negotiation import DefaultContentNegotiation
@@ -43,6 +44,7 @@ class View(APIView):
     public = False
     scopes: Mapping[str, Sequence[str]] = {}
     keyed = False
+    metadata_class = None  # OPTIONS would show docstrings that are for readers of the code
     content_negotiation_class = JSONAnyway
     parser_classes = [StrictJSONParser]
     pagination_class: type[NewestFirst] | type[Numbered] = NewestFirst
@@ -58,9 +60,8 @@ class View(APIView):
         """The checked body (or `data`). Raises: ValidationError, shown as 400 with the places named."""
         given = self.request.data if data is None else data
         form = serializer(data=given, context={"request": self.request})
-        unknown = set(given) - set(form.fields) if isinstance(given, Mapping) and data is None else ()
-        if unknown:
-            raise ValidationError({name: ["There is no such field."] for name in sorted(unknown)})
+        if data is None and (faults := _unread_parts(given, form.fields)):
+            raise ValidationError(faults)
         form.is_valid(raise_exception=True)
         return form.validated_data
 
@@ -72,6 +73,17 @@ class View(APIView):
         pages = self.pagination_class()
         chosen = pages.paginate_queryset(rows, self.request, view=self)
         return pages.get_paginated_response(show(list(chosen or [])))
+
+
+def _unread_parts(given: Any, known: Collection[str]) -> dict[str, list[str]]:
+    """What of a body would be dropped in silence: fields that the door does not know, and all but the last of several."""
+    if not isinstance(given, Mapping):
+        return {}
+    faults = {str(name): ["There is no such field."] for name in sorted(set(given) - set(known))}
+    if isinstance(given, MultiValueDict):
+        several = [name for name, values in given.lists() if len(values) > 1]
+        faults.update({name: ["Send one in each request."] for name in several})
+    return faults
 
 
 @extend_schema(exclude=True)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+import jsonschema
 import yaml
 
 from marketplace.api.schema import openapi_yaml
@@ -19,6 +20,7 @@ class Door:
     is_open: bool
     has_login: bool
     body: dict[str, Any] | None
+    answer: dict[str, Any] | None = field(hash=False, default=None)
     parameters: list[dict[str, Any]] = field(hash=False, default_factory=list)
 
     @property
@@ -54,5 +56,29 @@ def _door(method: str, path: str, operation: dict[str, Any]) -> Door:
         is_open={} in security,
         has_login=bool([one for one in security if one]),
         body=content.get("application/json", {}).get("schema"),
+        answer=operation["responses"]
+        .get("200", {})
+        .get("content", {})
+        .get("application/json", {})
+        .get("schema"),
         parameters=[one for one in operation.get("parameters", []) if one["in"] == "query"],
     )
+
+
+def check_answer(door: Door, answer: Any) -> None:
+    """Raises: jsonschema.ValidationError, where the answer is not as the schema says, or has a field it does not name."""
+    jsonschema.validate(answer, _strict({**(door.answer or {}), "components": schema()["components"]}))
+
+
+def _strict(part: Any) -> Any:
+    """OpenAPI 3.0 as JSON schema: `nullable` spelled out, and no field beside those named."""
+    if isinstance(part, list):
+        return [_strict(one) for one in part]
+    if not isinstance(part, dict):
+        return part
+    made = {name: _strict(one) for name, one in part.items() if name not in ("readOnly", "format")}
+    if made.get("type") == "object" and "properties" in made:
+        made.setdefault("additionalProperties", False)
+    if made.pop("nullable", False):
+        return {"anyOf": [made, {"type": "null"}]}
+    return made

@@ -6,15 +6,17 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 from datetime import timedelta
 
 import pytest
+from django.db import connections
 from django.utils import timezone
 
 from marketplace.api.idempotency import LONGEST_WORK
 from marketplace.models import Campaign, IdempotentRequest
 
-from .conftest import DRAFT, caller
+from .conftest import DRAFT, caller, make_user
 
 
 @pytest.fixture
@@ -102,6 +104,28 @@ def test_the_claim_of_a_dead_process_is_taken_over(client, ada):
     _claimed(ada, answer={"host": socket.gethostname(), "pid": int(child.stdout)})
     assert client.send("campaigns", DRAFT, key="k1").status_code == 201
     assert client.send("campaigns", DRAFT, key="k1")["Idempotent-Replayed"] == "true"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_several_at_once_one_does_the_work():
+    people = caller(make_user("ada", "sponsor"))
+    start, answers = threading.Barrier(4), []
+
+    def act():
+        start.wait()
+        answers.append(people.send("campaigns", DRAFT, key="k1").status_code)
+        connections.close_all()
+
+    threads = [threading.Thread(target=act) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (
+        set(answers) <= {201, 409, 503} and 201 in answers
+    )  # 503: SQLite in memory does not wait for a lock
+    assert people.send("campaigns", DRAFT, key="k1")["Idempotent-Replayed"] == "true"
+    assert Campaign.objects.count() == 1
 
 
 @pytest.mark.parametrize("age,status", [(LONGEST_WORK / 2, 409), (LONGEST_WORK + timedelta(seconds=1), 201)])

@@ -102,6 +102,34 @@ def test_bad_forms_are_refused_in_words(ben, started):
     assert not Item.objects.exists()
 
 
+def test_one_file_comes_in_each_request(ben, started):
+    client, path = caller(ben), f"/api/v1/submissions/{started}/files"
+    two = [SimpleUploadedFile(f"{name}.png", png(name)) for name in range(2)]
+    assert client.post(path, {"file": two, "label": "0"}).json()["fields"] == {
+        "file": ["Send one in each request."]
+    }
+    assert client.post(path, {"file": two[0], "other": two[1]}).json()["fields"] == {
+        "other": ["There is no such field."]
+    }
+    many = {"file": [SimpleUploadedFile("a.png", b"x") for _ in range(201)]}
+    assert client.post(path, many).status_code == 413
+    assert not Item.objects.exists()
+
+
+def test_lists_cost_the_same_however_long(ben, started, django_assert_num_queries):
+    client = caller(ben)
+    put(client, started, "a.png", png(), label="0")
+    client.ask("submissions")  # notes the token's use
+    for _ in range(2):
+        with django_assert_num_queries(5):  # token, two of permissions, rows, counts
+            client.ask("submissions")
+        with django_assert_num_queries(5):  # token, two of permissions, submission, rows
+            client.ask(f"submissions/{started}/items")
+        for shade in range(4):
+            put(client, started, f"{shade}.png", png(shade + 1), label="0")
+            caller(ben).send("campaigns/digits/submissions", {"consent_version": 1})
+
+
 def test_a_file_over_the_limit_is_413(ben, started, settings):
     settings.HYDRA_MAX_FILE_BYTES = 1000
     answer = put(caller(ben), started, "a.png", png())

@@ -5,6 +5,7 @@ Generated from the schema: a new door is swept without a line here, and a new ki
 
 import hashlib
 import json
+from dataclasses import replace
 
 import pytest
 from django.apps import apps
@@ -14,7 +15,7 @@ from marketplace.models import Evidence, Job, Release, Submission, Verdict
 from marketplace.services import storage
 
 from .conftest import Caller, caller, make_campaign, make_user
-from .doors import Door, all_doors
+from .doors import Door, all_doors, check_answer
 from .training import Volunteer, make_release, signed_round
 
 DOORS = all_doors()
@@ -64,7 +65,11 @@ def path_of(door: Door, ids: dict[str, object]) -> str:
 
 def call(client: Caller, door: Door, ids: dict[str, object], body: object = None):
     path = path_of(door, ids)
-    return client.ask(path) if door.method == "get" else client.send(path, body or {}, method=door.method)
+    if door.method == "get":
+        return client.ask(path)
+    if door.method == "head":
+        return client.head(f"/api/v1/{path}")
+    return client.send(path, body or {}, method=door.method)
 
 
 def everything() -> str:
@@ -128,6 +133,28 @@ def test_a_read_only_token_writes_nothing(theirs):
             answer = call(client, door, theirs)
             assert (answer.status_code, answer.json()["code"]) == (403, "scope"), str(door)
     assert everything() == before
+
+
+def test_asking_for_the_head_opens_no_more_than_getting(theirs):
+    for who, client in strangers().items():
+        for door in DOORS:
+            if door.method == "get":
+                head = replace(door, method="head")
+                got, headed = call(client, door, theirs).status_code, call(client, head, theirs).status_code
+                assert got == headed, f"{door} as {who}"
+
+
+def test_answers_are_what_the_schema_says(theirs, ada, ben, cleo):
+    """Of every door that reads, as whoever may."""
+    backbone = caller(make_user("backbone"), "backbone")
+    for door in DOORS:
+        if door.method == "get" and door.answer:
+            clients = [caller(ada), caller(ben), caller(cleo, "read", "moderate"), backbone]
+            answers = [call(client, door, theirs) for client in clients]
+            good = [json.loads(answer.body) for answer in answers if answer.status_code == 200]
+            assert good or str(door).endswith(NOT_THERE_YET), str(door)
+            for answer in good:
+                check_answer(door, answer)
 
 
 def test_lists_do_not_leak(theirs):
