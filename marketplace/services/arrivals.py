@@ -29,12 +29,12 @@ from marketplace.intake import (
     safe_name,
 )
 from marketplace.models import Campaign, Item, Modality, Submission
+from marketplace.models.writing import insert_rows
 from marketplace.rules.schema import clean_name
 from marketplace.services import storage
 
 LIVE = (Item.State.PENDING, Item.State.ACCEPTED)
 LOOKUP = 500  # parameters per query that SQLite and PostgreSQL both take
-INSERT = 500
 RACES = 3  # a live twin can be rejected between our two looks, but not forever
 
 
@@ -194,7 +194,7 @@ def insert(submission: Submission, items: Sequence[Item]) -> list[Item]:
         item.position = position
     waiting = [item for item in items if item.state == Item.State.PENDING and item.original_sha256]
     certain = [item for item in items if not (item.state == Item.State.PENDING and item.original_sha256)]
-    Item.objects.bulk_create(certain, batch_size=INSERT)
+    insert_rows(certain)
     for _ in range(RACES):
         if not waiting:
             break
@@ -215,7 +215,7 @@ def _insert_live(campaign_id: int, items: list[Item]) -> list[Item]:
             firsts.setdefault(item.original_sha256, item)
     # In ascending order, so that two uploads of the same files wait for each other instead of dead-locking.
     ordered = [firsts[digest] for digest in sorted(firsts)]
-    Item.objects.bulk_create(ordered, batch_size=INSERT, ignore_conflicts=True)
+    insert_rows(ordered, ignore_conflicts=True)
     live = find_live(campaign_id, {item.original_sha256 for item in items})
     twins, lost = [], []
     for item in items:
@@ -224,7 +224,7 @@ def _insert_live(campaign_id: int, items: list[Item]) -> list[Item]:
             lost.append(item)
         elif winner.public_id != item.public_id:
             twins.append(as_duplicate(item, winner))
-    Item.objects.bulk_create(twins, batch_size=INSERT)
+    insert_rows(twins)
     return lost
 
 

@@ -1,11 +1,12 @@
 """Findings of validators as Evidence rows, and back: the digest is over what a stranger can recompute."""
 
 from collections.abc import Iterable, Mapping
+from hashlib import sha256
 from typing import Any
 
 from marketplace.models import Campaign, Evidence, Item, Submission
 from marketplace.rules.admission import Sign, check_of
-from marketplace.rules.evidence import Statement
+from marketplace.rules.evidence import Statement, canonical_json
 from marketplace.validators.finding import Finding
 
 
@@ -27,8 +28,9 @@ def evidence_row(
         input_sha256=input_sha256,
     )
     content = statement.as_json()
-    content.pop("subject")
-    return Evidence(digest=statement.digest(), **{kind: subject}, **content)
+    digest = sha256(canonical_json(content)).hexdigest()
+    del content["subject"]
+    return Evidence(digest=digest, **{kind: subject}, **content)
 
 
 def statement_of(evidence: Evidence, subject: str) -> Statement:

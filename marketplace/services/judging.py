@@ -15,7 +15,7 @@ from ledger import service as ledger
 from ledger.service import RewardRequest
 from marketplace.errors import BudgetShort, Conflict
 from marketplace.models import Campaign, Evidence, Item, User, Verdict
-from marketplace.models.writing import update_rows
+from marketplace.models.writing import insert_rows, update_rows
 from marketplace.rules import evidence as proofs
 from marketplace.rules import reward as rewards
 from marketplace.rules.admission import BUDGET_EXHAUSTED, RECEIPT, fill_policy
@@ -71,7 +71,7 @@ def apply_rulings(
     receipts = {r.item.pk: _receipt(r.item, priced[r.item.pk], campaign) for r in accepted}
     for ruling in rulings:
         _set_fields(ruling, priced.get(ruling.item.pk), sequences[ruling.item.pk], now)
-    Evidence.objects.bulk_create(receipts.values(), batch_size=500)
+    insert_rows(list(receipts.values()))
     _write(rulings, verdicts, before)
     with translated():
         _cancel_won_back(rulings, before)

@@ -5,11 +5,10 @@ Keys are generated here; a name that a contributor sent never reaches the file s
 
 import os
 from hashlib import sha256
-from pathlib import Path
 from uuid import UUID, uuid4
 
 from django.core.files.base import ContentFile
-from django.core.files.storage import default_storage
+from django.core.files.storage import FileSystemStorage, default_storage
 
 
 def store_original(content: bytes, digest: str = "") -> str:
@@ -28,19 +27,32 @@ def store(key: str, content: bytes, *, replace: bool = False) -> str:
 
     Content-addressed keys that exist already are left alone.
     """
-    if not replace and default_storage.exists(key):
+    if not isinstance(default_storage, FileSystemStorage):  # an object store puts whole objects
+        return _put(key, content, replace=replace)
+    target = f"{default_storage.location}/{key}"
+    if not replace and os.path.exists(target):
         return key
+    waiting = f"{target}.{uuid4().hex}"
     try:
-        target = Path(default_storage.path(key))
-    except NotImplementedError:  # an object store puts whole objects
-        if replace:
-            default_storage.delete(key)
-        return default_storage.save(key, ContentFile(content))
-    target.parent.mkdir(parents=True, exist_ok=True)
-    waiting = target.with_name(f".{target.name}.{uuid4().hex}")
-    waiting.write_bytes(content)
+        _write(waiting, content)
+    except FileNotFoundError:
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        _write(waiting, content)
     os.replace(waiting, target)
     return key
+
+
+def _write(path: str, content: bytes) -> None:
+    with open(path, "wb", buffering=0) as file:
+        file.write(content)
+
+
+def _put(key: str, content: bytes, *, replace: bool) -> str:
+    if default_storage.exists(key):
+        if not replace:
+            return key
+        default_storage.delete(key)
+    return default_storage.save(key, ContentFile(content))
 
 
 def read(key: str) -> bytes:

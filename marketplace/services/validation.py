@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from marketplace.intake import SandboxUnavailable
 from marketplace.models import Campaign, Evidence, Item, Submission, Verdict
+from marketplace.models.writing import insert_rows
 from marketplace.rules import admission
 from marketplace.rules.admission import Context
 from marketplace.selectors.campaigns import attribute_rows
@@ -171,7 +172,7 @@ def _save_evidence(
         ]
     about = [evidence_row(submission, one) for one in [findings.submission, *findings.balance]]
     rows = [*(row for each in evidence.values() for row in each), *about]
-    Evidence.objects.bulk_create(rows, batch_size=500)
+    insert_rows(rows)
     return evidence
 
 
