@@ -9,7 +9,9 @@ from typing import Any
 
 from django.db import connections, router
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import Model
+from django.db.models import Field, Model
+
+AnyField = Field[Any, Any]
 
 
 def insert_rows(rows: Sequence[Model], *, ignore_conflicts: bool = False) -> None:
@@ -19,17 +21,17 @@ def insert_rows(rows: Sequence[Model], *, ignore_conflicts: bool = False) -> Non
     """
     if not rows:
         return
-    connection, meta = _connection_of(rows[0]), rows[0]._meta
-    quote = connection.ops.quote_name
-    fields = [field for field in meta.concrete_fields if not field.primary_key]
-    names = ", ".join(quote(field.column) for field in fields)
+    connection = _connection_of(rows[0])
+    fields = [field for field in _fields(rows[0]).values() if not field.primary_key]
+    names = ", ".join(_quoted(connection, field) for field in fields)
     places = ", ".join(["%s"] * len(fields))
     tail = " ON CONFLICT DO NOTHING" if ignore_conflicts else ""
+    table = connection.ops.quote_name(rows[0]._meta.db_table)
     values = [
         [field.get_db_prep_save(field.pre_save(row, True), connection) for field in fields] for row in rows
     ]
     with connection.cursor() as cursor:
-        cursor.executemany(f"INSERT INTO {quote(meta.db_table)} ({names}) VALUES ({places}){tail}", values)
+        cursor.executemany(f"INSERT INTO {table} ({names}) VALUES ({places}){tail}", values)
 
 
 def update_rows(
@@ -41,23 +43,29 @@ def update_rows(
     """
     if not rows:
         return 0
-    connection, meta = _connection_of(rows[0]), rows[0]._meta
-    quote = connection.ops.quote_name
-    columns = [meta.get_field(name) for name in fields]
-    guards = [(meta.get_field(name), value) for name, value in (where or {}).items()]
-    tests = " AND ".join(
-        f"{quote(field.column)} = %s" for field in (meta.pk, *(guard for guard, _ in guards))
-    )
-    sets = ", ".join(f"{quote(column.column)} = %s" for column in columns)
-    fixed = [field.get_db_prep_save(value, connection) for field, value in guards]
+    connection, known = _connection_of(rows[0]), _fields(rows[0])
+    changed, guards = [known[name] for name in fields], [known[name] for name in where or {}]
+    key = next(field for field in known.values() if field.primary_key)
+    sets = ", ".join(f"{_quoted(connection, field)} = %s" for field in changed)
+    tests = " AND ".join(f"{_quoted(connection, field)} = %s" for field in (key, *guards))
+    table = connection.ops.quote_name(rows[0]._meta.db_table)
+    fixed = [known[name].get_db_prep_save(value, connection) for name, value in (where or {}).items()]
     values = [
-        [*(c.get_db_prep_save(getattr(row, c.attname), connection) for c in columns), row.pk, *fixed]
+        [*(field.get_db_prep_save(getattr(row, field.attname), connection) for field in changed), row.pk, *fixed]
         for row in rows
-    ]
+    ]  # fmt: skip
     with connection.cursor() as cursor:
-        cursor.executemany(f"UPDATE {quote(meta.db_table)} SET {sets} WHERE {tests}", values)
+        cursor.executemany(f"UPDATE {table} SET {sets} WHERE {tests}", values)
         return int(cursor.rowcount)
 
 
 def _connection_of(row: Model) -> BaseDatabaseWrapper:
     return connections[router.db_for_write(type(row))]
+
+
+def _fields(row: Model) -> dict[str, AnyField]:
+    return {field.name: field for field in row._meta.concrete_fields}
+
+
+def _quoted(connection: BaseDatabaseWrapper, field: AnyField) -> str:
+    return str(connection.ops.quote_name(str(field.column)))

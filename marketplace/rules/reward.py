@@ -112,13 +112,9 @@ def scarcity_factor(
     accepted set before and after the whole submission: what a submission fills up is worth less to its own items, and
     their order changes nothing. Without enough accepted items the factor is 1.
     """
-    effects = [
-        effect
-        for balance in balances
-        if (value := attributes.get(balance.name)) in balance.targets
-        for effect in [_effect(value, balance, policy)]
-        if effect is not None
-    ]
+    carried = [(attributes.get(balance.name, ""), balance) for balance in balances]
+    measured = [_effect(group, balance, policy) for group, balance in carried if group in balance.targets]
+    effects = [effect for effect in measured if effect is not None]
     if not effects:
         return Factor("scarcity", 1.0, "No target share applies to this item yet.")
     value = sum(number for number, _ in effects) / len(effects)

@@ -1,12 +1,16 @@
 """What waits for a moderator's judgement, the most doubtful first."""
 
+from uuid import UUID
+
 from django.db.models import Count, F, Min, Q, QuerySet
 
 from marketplace.models import Item, User
 from marketplace.rules.admission import BUDGET_EXHAUSTED
 
 
-def queue(moderator: User, *, campaign_slug: str = "", submission_id: object = None) -> QuerySet[Item]:
+def queue(
+    moderator: User, *, campaign_slug: str = "", submission_id: str | UUID | None = None
+) -> QuerySet[Item]:
     """Pending items that need a person, by ascending label score; their own and those that only wait for money are
     left out, since judging changes nothing there. Empty for those who are no moderators.
     """

@@ -4,11 +4,11 @@ import secrets
 from collections.abc import Sequence
 from datetime import datetime
 
-from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from marketplace.errors import InvalidInput, NotAllowed, NotFound
+from marketplace.errors import InvalidInput, NotAllowed
 from marketplace.models import ApiToken, User
+from marketplace.selectors.lookup import get_one
 
 # Scopes a person may put on a token of their own; the other two are issued by enrolment and by the operator.
 PERSONAL_SCOPES = frozenset({"read", "write", "moderate"})
@@ -59,10 +59,7 @@ def _check_scopes(scopes: Sequence[str], allowed: frozenset[str]) -> list[str]:
 
 def revoke_token(user: User, public_id: object, *, now: datetime | None = None) -> ApiToken:
     """Ends a token of the user's own; ending it twice changes nothing. Raises: NotFound."""
-    try:
-        token = ApiToken.objects.get(user=user, public_id=public_id)
-    except (ApiToken.DoesNotExist, ValidationError) as error:
-        raise NotFound from error
+    token = get_one(ApiToken.objects.filter(user=user), public_id)
     if token.revoked_at is None:
         token.revoked_at = now or timezone.now()
         token.save(update_fields=["revoked_at"])

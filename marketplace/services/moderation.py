@@ -48,7 +48,11 @@ def decide_many(
     _check_request(items, outcome, reason)
     for item in items:
         _check_person(item, moderator)
-    body = {"items": [str(item.public_id) for item in items], "outcome": outcome, "reason": reason}
+    body: dict[str, object] = {
+        "items": [str(item.public_id) for item in items],
+        "outcome": outcome,
+        "reason": reason,
+    }
     with transaction.atomic():
         claim = _claim(moderator, idempotency_key, body)
         if claim is not None and claim.answer is not None:

@@ -79,7 +79,7 @@ def _prepare_images(campaign: Campaign, batch: Sequence[Item], watch: Stopwatch)
     with watch.part("hash"):
         sketches = [duplicates.image_sketch(pixels, min_side=side) for pixels in pictures]
     with watch.part("embed"):
-        embedded = features.image_features(pictures, min_side=side) if pictures else []
+        embedded = list(features.image_features(pictures, min_side=side)) if pictures else []
     with watch.part("model"):
         findings = technical_image.inspect(pictures, min_side=side)
     for (item, _), sketch, vector, finding in zip(kept, sketches, embedded, findings, strict=True):
