@@ -5,13 +5,13 @@ update a compare-and-set.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from django.db import connections, router
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Field, Model
 
-AnyField = Field[Any, Any]
+AnyField: TypeAlias = "Field[Any, Any]"
 
 
 def insert_rows(rows: Sequence[Model], *, ignore_conflicts: bool = False) -> None:
