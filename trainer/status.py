@@ -1,7 +1,7 @@
 """What `python -m trainer status` shows: this peer's identity, its enrolment, and what the market says of the network."""
 
 import json
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +27,8 @@ def describe(home: Path, market_url: str | None) -> dict[str, Any]:
         "backbones": [],
     }
     if url:
-        with suppress(MarketError):
-            found = Market(url, saved.get("token", ""), tries=1).fetch_backbones()
+        with suppress(MarketError), closing(Market(url, saved.get("token", ""), tries=1)) as market:
+            found = market.fetch_backbones()
             facts["backbones"] = [f"{address.host}:{address.port}" for address in found]
             facts["market_reachable"] = True
     return facts

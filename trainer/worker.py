@@ -108,6 +108,7 @@ class Worker:
             warm.cancel()
             listener.close()
             self.follower.close()
+            self.market.close()
             log.info("left after %d rounds", self.follower.rounds.committed)
 
     def stop(self) -> None:
@@ -166,7 +167,11 @@ def make_worker(settings: JoinSettings) -> Worker:
     """Enrols when needed. Raises TrainerError, in words for the volunteer."""
     identity = load_or_create(settings.home)
     market = Market(settings.market)
-    market.token = ensure_enrolled(settings, identity, market)
+    try:
+        market.token = ensure_enrolled(settings, identity, market)
+    except TrainerError:
+        market.close()
+        raise
     return Worker(settings, identity, market)
 
 

@@ -64,6 +64,7 @@ class Backbone:
             for seat in [*self.roster.seats.values()]:
                 seat.session.close()
             self.mesh.close()
+            self.market.close()
             self._thread.shutdown(wait=False, cancel_futures=True)
 
     def stop(self) -> None:
