@@ -1,4 +1,4 @@
-"""The default test suite: SQLite in memory or what DATABASE_URL names; no service, no file outside a temporary folder."""
+"""The default test suite: SQLite in a temporary file, or what DATABASE_URL names; no service, no file outside a temporary folder."""
 
 import os
 import tempfile
@@ -18,7 +18,9 @@ PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
 DATABASES = {"default": env.read_database("DATABASE_URL", Path(VAR) / "test.sqlite3")}
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
-    DATABASES["default"]["OPTIONS"]["init_command"] = "PRAGMA synchronous=OFF;"
+    # A file, not memory: threads of a test then wait for each other as the processes of a deployment do.
+    DATABASES["default"]["TEST"] = {"NAME": str(Path(VAR) / "test.sqlite3")}
+    DATABASES["default"]["OPTIONS"]["init_command"] = "PRAGMA journal_mode=WAL;PRAGMA synchronous=OFF;"
 STORAGES = {**STORAGES, "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}}
 STATICFILES_DIRS = []
 (Path(VAR) / "static").mkdir(parents=True, exist_ok=True)  # whitenoise warns where it is missing
