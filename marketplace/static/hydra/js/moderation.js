@@ -13,7 +13,7 @@ document.addEventListener("DOMContentLoaded", () => {
   const press = (selector) => {
     const card = here();
     const button = card && card.querySelector(selector);
-    if (button) button.form.requestSubmit(button);
+    if (button) button.click();
   };
 
   const reject = () => {
@@ -46,7 +46,7 @@ document.addEventListener("DOMContentLoaded", () => {
 
   document.addEventListener("htmx:afterSwap", (event) => {
     const card = document.getElementById(event.detail.target.id);
-    const next = card && card.nextElementSibling;
+    const next = card && card.matches(".decided") && card.nextElementSibling;
     (next || card || document.body).focus();
   });
 });

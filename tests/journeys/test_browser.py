@@ -1,0 +1,180 @@
+"""What people do in a browser, from signing up to seeing their reward; checks run as a worker would run them."""
+
+import io
+
+import numpy as np
+import pytest
+from django.contrib.auth.models import Permission
+from PIL import Image
+
+from ledger import service as ledger
+from marketplace.models import Campaign, Item, Submission, User
+from marketplace.rules.schema import CampaignDraft
+from marketplace.services import campaigns
+from marketplace.services.validation import validate_submission
+from tests.journeys.conftest import PASSWORD
+
+pytestmark = [pytest.mark.journey, pytest.mark.django_db(transaction=True)]
+
+
+def member(email: str, name: str, *permissions: str) -> User:
+    user = User.objects.create_user(email, PASSWORD, display_name=name)
+    user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
+    return User.objects.get(pk=user.pk)
+
+
+@pytest.fixture
+def shapes(db) -> Campaign:
+    """Pictures that a person looks at each, since the campaign is new and says so."""
+    sponsor = member("sponsor@example.org", "Sponsor", "sponsor")
+    draft = CampaignDraft(
+        title="Stripes and rings", modality="image", classes=["stripes", "rings"], image_channels=1, image_min_side=28,
+        consent_text="I made these pictures.", policy={"cold_start": "review"}, reward_base=2 * 10**9,
+    )  # fmt: skip
+    made = campaigns.create_campaign(sponsor, draft)
+    campaigns.open_campaign(made, by=sponsor)
+    campaigns.fund_campaign(made, 100 * 10**9, by=sponsor, key="first")
+    return made
+
+
+def picture(number: int) -> bytes:
+    """Noise over stripes whose width and slope differ by number: no two are near duplicates."""
+    rng = np.random.default_rng(number)
+    y, x = np.mgrid[0:96, 0:96]
+    slope, width = rng.uniform(-3, 3), rng.uniform(4, 20)
+    stripes = 110 + 90 * np.sin((x + slope * y) / width + rng.uniform(0, 6))
+    pixels = np.clip(stripes + rng.normal(0, 18, (96, 96)), 0, 255).astype("uint8")
+    file = io.BytesIO()
+    Image.fromarray(pixels).save(file, "PNG")
+    return file.getvalue()
+
+
+def files(count: int) -> list[dict]:
+    return [{"name": f"stripe-{n}.png", "mimeType": "image/png", "buffer": picture(n)} for n in range(count)]
+
+
+def test_from_signing_up_to_a_reward(tab, shapes) -> None:
+    newcomer = tab()
+    sign_up(newcomer)
+    submission = upload(newcomer, shapes)
+    watch_validation(newcomer, submission)
+    moderator = decide_by_keyboard(tab, submission)
+    assert_outcome(newcomer, submission)
+    assert newcomer.problems == []
+    assert moderator.problems == []
+
+
+def sign_up(newcomer) -> None:
+    page = newcomer.page
+    page.goto("/")
+    page.click("text=Start contributing")
+    page.fill("#id_email", "nina@example.org")
+    page.fill("#id_password1", PASSWORD)
+    page.fill("#id_password2", PASSWORD)
+    page.click("main button[type=submit]")
+    page.wait_for_selector("text=My submissions")
+
+
+def upload(newcomer, campaign: Campaign) -> Submission:
+    """Five pictures and one that repeats the first, at most four on the way at once."""
+    page = newcomer.page
+    page.goto(f"/campaigns/{campaign.slug}/")
+    page.click("text=Upload data")
+    again = {**files(1)[0], "name": "again.png"}
+    page.set_input_files("#id_chosen", [*files(5), again])
+    assert page.locator("[data-files] li").count() == 6
+    page.click("[data-send]")
+    assert "Tick the box under the agreement first." in page.inner_text("#upload-form")
+    page.select_option("#id_label", "stripes")
+    page.check("#id_consent")
+    page.click("[data-send]")
+    page.wait_for_url("**/submissions/*/")
+    made = Submission.objects.get()
+    assert made.state == "queued"
+    assert set(made.items.values_list("label", flat=True)) == {"stripes"}
+    return made
+
+
+def watch_validation(newcomer, submission: Submission) -> None:
+    """The page is open before the worker begins, and changes by itself."""
+    page = newcomer.page
+    assert "Waiting for validation" in page.inner_text("#live")
+    validate_submission(submission.pk)
+    page.wait_for_selector("#live >> text=Validated")
+    terms = page.locator(".equation .term b").all_inner_texts()
+    received, *parts = map(int, terms)
+    assert received == 6 == sum(parts)
+    assert parts[1] == 1  # the copy
+
+
+def decide_by_keyboard(tab, submission: Submission):
+    member("mod@example.org", "Moderator", "moderate")
+    moderator = tab()
+    moderator.log_in("mod@example.org")
+    page = moderator.page
+    page.goto("/moderation/")
+    waiting = Item.objects.filter(submission=submission, needs_review=True).count()
+    assert page.locator("[data-card]").count() == waiting >= 3
+    page.keyboard.press("j")
+    page.keyboard.press("a")
+    page.wait_for_selector(".decided >> text=Accepted")
+    page.locator("[data-card]").nth(1).locator("select").select_option("The label is wrong.")
+    page.locator("[data-card]").nth(1).focus()
+    page.keyboard.press("r")
+    page.wait_for_selector(".decided >> text=Rejected")
+    page.goto("/moderation/")
+    page.check("[data-tick-all]")
+    page.click("text=Accept ticked")
+    page.wait_for_selector("text=Nothing waits for you")
+    return moderator
+
+
+def assert_outcome(newcomer, submission: Submission) -> None:
+    page = newcomer.page
+    page.goto(f"/submissions/{submission.public_id}/?state=rejected")
+    assert "The label is wrong." in page.inner_text("#items")
+    pending = ledger.balances(submission.contributor.ledger_ref).pending
+    earned = sum(submission.items.filter(state="accepted").values_list("reward", flat=True))
+    assert pending == earned > 0
+    page.goto("/rewards/")
+    shown = page.locator(".figure", has_text="Pending").locator(".figure-value").inner_text()
+    assert round(float(shown.replace(",", "")) * 10**9) == pending
+
+
+def test_a_file_that_fails_can_be_sent_again(tab, shapes) -> None:
+    """The connection breaks under one file; the rest is kept, and the retry sends only that one."""
+    member("ben@example.org", "Ben")
+    window = tab()
+    window.log_in("ben@example.org")
+    page = window.page
+    page.goto(f"/campaigns/{shapes.slug}/upload/")
+    broken = {"left": 1}
+
+    def break_one(route) -> None:
+        if broken["left"]:
+            broken["left"] -= 1
+            route.abort()
+        else:
+            route.continue_()
+
+    page.route("**/files", break_one)
+    page.set_input_files("#id_chosen", files(4))
+    page.select_option("#id_label", "stripes")
+    page.check("#id_consent")
+    page.click("[data-send]")
+    page.wait_for_selector("text=Send the failed ones again")
+    assert Item.objects.count() == 3
+    page.click("[data-send]")
+    page.wait_for_url("**/submissions/*/")
+    assert Item.objects.count() == 4
+
+
+def test_the_theme_is_remembered(tab) -> None:
+    window = tab()
+    page = window.page
+    page.goto("/")
+    assert page.evaluate("document.documentElement.dataset.bsTheme") == "light"
+    page.click("[data-theme-toggle]")
+    page.goto("/campaigns/")
+    assert page.evaluate("document.documentElement.dataset.bsTheme") == "dark"
+    assert window.problems == []
