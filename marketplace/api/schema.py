@@ -109,6 +109,7 @@ def describe_refusals(result: dict[str, Any], generator: Any, request: Any, publ
     """Adds to every operation how it may refuse (a drf-spectacular postprocessing hook)."""
     result["info"]["description"] = INTRODUCTION
     components = result["components"]
+    _forget_columns(components["schemas"])
     components["schemas"]["Error"] = ERROR_SHAPE
     body = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
     components["responses"] = {
@@ -120,6 +121,16 @@ def describe_refusals(result: dict[str, Any], generator: Any, request: Any, publ
                 name, _ = REFUSALS[status]
                 operation["responses"].setdefault(status, {"$ref": f"#/components/responses/{name}"})
     return result
+
+
+def _forget_columns(schemas: dict[str, Any]) -> None:
+    """Takes the bounds of database columns out of answers: they say nothing, and differ from database to database."""
+    for name, shape in schemas.items():
+        if not name.endswith("Request"):
+            for kind in shape.get("properties", {}).values():
+                if kind.get("type") == "integer":
+                    for bound in ("minimum", "maximum", "format"):
+                        kind.pop(bound, None)
 
 
 def _refusals_of(path: str, method: str, operation: dict[str, Any]) -> list[str]:

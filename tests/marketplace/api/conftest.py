@@ -68,7 +68,6 @@ class Caller(Client):
     def request(self, **request):
         response = super().request(**request)
         response.body = b"".join(response.streaming_content) if response.streaming else response.content
-        response.close()
         return response
 
     def ask(self, path: str, **options):

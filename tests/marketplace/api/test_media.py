@@ -3,12 +3,22 @@
 import pytest
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
+from django.core.signals import request_finished
+from django.db import close_old_connections
 from django.http import Http404
 from django.test import RequestFactory
 
 from marketplace.api.media import CHUNK_BYTES, Stored, send
 
 CONTENT = bytes(range(256)) * 1000
+
+
+@pytest.fixture(autouse=True)
+def _open_connection():
+    """Closing a response ends its request, which would end the test's own database connection."""
+    request_finished.disconnect(close_old_connections)
+    yield
+    request_finished.connect(close_old_connections)
 
 
 @pytest.fixture
