@@ -20,6 +20,14 @@ CONSENT = (
     "I made or may share this data, and agree that it is used to train models under the licence named here."
 )
 
+# What the sponsor of the census campaign wishes for: shares near the population's, not the sample's.
+RACE_TARGETS = {
+    "White": 0.6,
+    "Black": 0.2,
+    "Asian-Pac-Islander": 0.1,
+    "Amer-Indian-Eskimo": 0.05,
+    "Other": 0.05,
+}
 DRAFTS: dict[str, dict[str, Any]] = {
     DIGITS: {
         "title": "Handwritten digits",
@@ -46,7 +54,7 @@ DRAFTS: dict[str, dict[str, Any]] = {
         "description": "One row per adult. Sex and race are declared so that the balance between groups can be watched.",
         "attributes": [
             {"name": "sex", "values": ["Female", "Male"], "targets": {"Female": 0.5, "Male": 0.5}},
-            {"name": "race", "values": ["White", "Black", "Asian-Pac-Islander", "Amer-Indian-Eskimo", "Other"], "targets": {}},
+            {"name": "race", "values": ["White", "Black", "Asian-Pac-Islander", "Amer-Indian-Eskimo", "Other"], "targets": RACE_TARGETS},
         ],
     },
 }  # fmt: skip

@@ -14,7 +14,7 @@ from config.demo.data import load_census
 from config.demo.people import Person, hyd, wait_for
 
 CHEATS_AT_MOST = 0.10
-FIRST_LOT = 450
+FIRST_DIGITS = 450
 
 
 def open_campaigns(sponsor: Person) -> None:
@@ -29,13 +29,21 @@ def open_campaigns(sponsor: Person) -> None:
 
 
 def contribute_honestly(honest: Person, cast: Cast) -> None:
-    """The digits come in two lots: the first makes the campaign's basis, against which the second is judged."""
-    first, second = cast.honest_digits[:FIRST_LOT], cast.honest_digits[FIRST_LOT:]
-    honest.contribute(DIGITS, [("digits-1.zip", campaigns.folder_zip(first), "")])
-    await_validation(honest)
-    honest.contribute(DIGITS, [("digits-2.zip", campaigns.folder_zip(second), "")])
-    honest.contribute(MAILS, [("mails.jsonl", campaigns.jsonl(cast.honest_mails), "")])
-    honest.contribute(CENSUS, [("census.csv", campaigns.rows_csv(cast.honest_rows), "")])
+    """In two lots each: the first makes the campaign's basis, against which the second is judged."""
+    cut = {DIGITS: FIRST_DIGITS, CENSUS: len(cast.honest_rows) // 2, MAILS: len(cast.honest_mails) // 2}
+    for number in (1, 2):
+        digits, rows, mails = (
+            part[:at] if number == 1 else part[at:]
+            for part, at in (
+                (cast.honest_digits, cut[DIGITS]),
+                (cast.honest_rows, cut[CENSUS]),
+                (cast.honest_mails, cut[MAILS]),
+            )
+        )
+        honest.contribute(DIGITS, [(f"digits-{number}.zip", campaigns.folder_zip(digits), "")])
+        honest.contribute(MAILS, [(f"mails-{number}.jsonl", campaigns.jsonl(mails), "")])
+        honest.contribute(CENSUS, [(f"census-{number}.csv", campaigns.rows_csv(rows), "")])
+        await_validation(honest)
 
 
 def cheat(copier: Person, flipper: Person, cast: Cast) -> None:

@@ -107,17 +107,15 @@ def check_rounds(person: Person, job: str, ended: dict[str, Any], claims: Claims
         "the job finished in spite of the kill",
         f"{ended['state']}, {len(steps)} steps recorded once each",
     )
-    again = planned_again([(one["step"], one["term"]) for one in rounds])
-    sizes = [len(one["record"]["members"]) for one in rounds]
-    print(
-        f"  members per round: {min(sizes)} to {max(sizes)}; steps planned again after a loss: {again or 'none'}"
-    )
+    print(f"  members: {describe_membership(rounds)}", flush=True)
 
 
-def planned_again(rounds: list[tuple[int, int]]) -> list[int]:
-    """Steps whose committed term is not the next one after the step before: an attempt at them was given up."""
-    ordered = sorted(rounds)
-    return [step for (_, before), (step, term) in itertools.pairwise(ordered) if term > before + 1]
+def describe_membership(rounds: list[dict[str, Any]]) -> str:
+    """Where the number of members changed, for example "1 from step 0, 2 from step 9"."""
+    ordered = sorted(rounds, key=lambda one: one["step"])
+    sizes = [(one["step"], len(one["record"]["members"])) for one in ordered]
+    changes = [sizes[0], *[new for old, new in itertools.pairwise(sizes) if old[1] != new[1]]]
+    return ", ".join(f"{size} from step {step}" for step, size in changes)
 
 
 def check_batches(job_owner: Person, contributors: list[Person], job: str, claims: Claims) -> None:
