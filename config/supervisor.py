@@ -97,6 +97,7 @@ def preparations(stack: Stack) -> list[tuple[str, tuple[str, ...]]]:
     token = str(stack.backbone_token)
     return [
         ("migrating the database", ("migrate", "--noinput", "-v", "0")),
+        ("making the table of rate limits", ("createcachetable",)),
         ("collecting static files", ("collectstatic", "--noinput", "-v", "0")),
         ("deploying the ledger contract", ("deploy_ledger",)),
         ("issuing the backbone's token", ("make_service_token", "--scope", "backbone", "--file", token)),

@@ -65,6 +65,8 @@ TEMPLATES = [
 ]
 
 DATABASES = {"default": env.read_database("DATABASE_URL", VAR / "hydra.sqlite3")}
+# Rate limits must count the same in every web process; the table is made by `manage.py createcachetable`.
+CACHES = {"default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "shared_cache"}}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTH_USER_MODEL = "marketplace.User"

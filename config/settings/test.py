@@ -28,3 +28,4 @@ CELERY_BROKER_URL = env.read_text("BROKER_URL", "memory://")
 CELERY_TASK_ALWAYS_EAGER = False
 HYDRA_OPEN_REGISTRATION_API = True
 LOGGING = {"version": 1, "disable_existing_loggers": False, "root": {"level": "WARNING"}}
+CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}

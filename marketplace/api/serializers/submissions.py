@@ -6,7 +6,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from marketplace.api.serializers.fields import SmallJSON
-from marketplace.api.serializers.items import ItemOut
+from marketplace.api.serializers.items import EvidenceOut, ItemOut
 from marketplace.models import Submission
 
 
@@ -41,6 +41,16 @@ class SubmissionOut(serializers.ModelSerializer[Submission]):
     @extend_schema_field(Counts())
     def get_counts(self, submission: Submission) -> Any:
         return Counts(self.context["counts"][submission.pk]).data
+
+
+class SubmissionDetail(SubmissionOut):
+    evidence = EvidenceOut(
+        many=True,
+        help_text="About the submission as a whole: label plausibility, effect on each group's balance.",
+    )
+
+    class Meta(SubmissionOut.Meta):
+        fields = [*SubmissionOut.Meta.fields, "evidence"]
 
 
 class SubmissionIn(serializers.Serializer[Any]):

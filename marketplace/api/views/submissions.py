@@ -94,11 +94,13 @@ class OneSubmission(View):
         summary="Show a submission and its counts",
         description="received = accepted + duplicate + rejected + ignored + pending, always. "
         "`judged` means that validation is over; pending items then wait for a moderator or for budget.",
-        responses=shapes.SubmissionOut,
+        responses=shapes.SubmissionDetail,
         tags=["submissions"],
     )
     def get(self, request: Request, public_id: str) -> Response:
-        return Response(show_submission(request, get_one(visibility.submissions(request), public_id)))
+        submission = get_one(visibility.submissions(request), public_id)
+        context = {"request": request, "counts": visibility.counts_of([submission])}
+        return Response(shapes.SubmissionDetail(submission, context=context).data)
 
 
 class SubmissionFiles(View):

@@ -7,7 +7,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from PIL import Image
 
-from marketplace.models import Item, Submission
+from marketplace.models import Evidence, Item, Submission
 
 from .conftest import Caller, caller
 
@@ -234,3 +234,21 @@ def test_texts_and_rows_are_never_html(ben, campaign, modality, fields, kind, co
     assert (response["Content-Type"], response["X-Content-Type-Options"]) == (kind, "nosniff")
     assert response["Content-Disposition"].startswith("attachment")
     assert response.content == content
+
+
+def test_a_submission_shows_what_was_found_about_it_as_a_whole(ben, started):
+    Evidence.objects.create(
+        submission=Submission.objects.get(public_id=started),
+        validator="labels",
+        version="1",
+        outcome="not_enough_evidence",
+        reasons=["Fewer than 40 accepted items."],
+        digest="0" * 64,
+    )
+    [found] = caller(ben).get(f"/api/v1/submissions/{started}").json()["evidence"]
+    assert (found["validator"], found["reasons"]) == ("labels", ["Fewer than 40 accepted items."])
+
+
+def test_the_list_of_submissions_leaves_evidence_out(ben, started):
+    [row] = caller(ben).get("/api/v1/submissions").json()["results"]
+    assert "evidence" not in row
