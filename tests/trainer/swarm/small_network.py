@@ -182,6 +182,13 @@ class Network:
         while len(self.roster.seats) < count:
             await asyncio.sleep(0.001)
 
+    async def prepare_all(self, job: Job) -> None:
+        """Until everybody who is here has prepared, so that all are members from the first step on."""
+        admission = self.leader.admission
+        await admission.offer_all(job)
+        while len(admission.seats("prepared")) < len(self.roster.seats):
+            await admission.hear_all(job, self.roster.endpoint.clock.monotonic() + 0.1)
+
     def kill(self, number: int) -> None:
         """Ends a volunteer at once, without a word."""
         volunteer = self.volunteers[number]
