@@ -11,6 +11,7 @@ from marketplace.services.queue import enqueue
 
 QUEUED_S = 30  # a message that was not lost is normally consumed sooner; a second one does no harm
 BUILDING_S = 300
+AGAIN_S = 30  # what was sent only to be sure need not pile up behind a busy worker
 
 
 def requeue_stale(*, now: datetime | None = None) -> int:
@@ -41,7 +42,7 @@ def _lost_submissions(now: datetime) -> int:
     )
     keys = list(old.order_by("completed_at").values_list("pk", flat=True)[:50])
     for key in keys:
-        enqueue("validate_submission", key)
+        enqueue("validate_submission", key, expires_s=AGAIN_S)
     return len(keys)
 
 
@@ -51,7 +52,7 @@ def _lost_releases(now: datetime) -> int:
     )
     keys = list(old.values_list("pk", flat=True)[:50])
     for key in keys:
-        enqueue("build_release", key)
+        enqueue("build_release", key, expires_s=AGAIN_S)
     return len(keys)
 
 
@@ -60,5 +61,5 @@ def _unpaid_acceptances() -> int:
     waiting = Item.objects.filter(state=Item.State.PENDING, needs_review=True, reason=BUDGET_EXHAUSTED)
     keys = list(Campaign.objects.filter(pk__in=waiting.values("campaign")).values_list("pk", flat=True))
     for key in keys:
-        enqueue("accept_waiting", key)
+        enqueue("accept_waiting", key, expires_s=AGAIN_S)
     return len(keys)

@@ -103,7 +103,7 @@ def _judge(lease: Lease, watch: Stopwatch, now: Callable[[], datetime]) -> None:
     fresh = [item for item, twin in zip(bench.sound, bench.twins, strict=True) if not _is_settled(item, twin)]
     lease.renew("Checking labels", ahead_s=len(fresh) / SLOW_ITEMS_PER_S)
     with watch.part("model"):
-        report = comparing.check_labels(submission.campaign, fresh)
+        report = comparing.check_labels(submission.campaign, fresh, known)
         balance = _balance(submission.campaign, fresh)
     labels = {item.pk: finding for item, finding in zip(fresh, report.items, strict=True)}
     findings = Findings(labels, report.submission, balance)
