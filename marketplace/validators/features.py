@@ -21,7 +21,7 @@ from marketplace.validators.pixels import Pixels, is_low_resolution, shrink
 Features = NDArray[np.float32] | sparse.csr_matrix
 SIDE = 28
 CELLS, ORIENTATIONS = 5, 8
-WORD_FEATURES, CHAR_FEATURES = 2**16, 2**16
+TEXT_BLOCK = 2**16  # columns for words, and as many for characters
 
 
 def image_features(images: Sequence[Pixels], *, min_side: int) -> NDArray[np.float32]:
@@ -78,16 +78,16 @@ def gradient_directions(thumb: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def text_features(texts: Sequence[str]) -> sparse.csr_matrix:
-    """Hashed words (1-2) and characters (3-5 within words), L2-normalised each. Shape (n, 2¹⁷), sparse.
+    """Counts of hashed words (1-2) and characters (3-4 within words). Shape (n, 2¹⁷), sparse.
 
     Hashed rather than with a vocabulary, so that no fitting on the batch under test is needed; the weights
     by document frequency are learnt from the trusted texts in labels.check.
     """
     if not texts:  # the vectorizers need a first one
-        return sparse.csr_matrix((0, WORD_FEATURES + CHAR_FEATURES), dtype=np.float64)
-    words = HashingVectorizer(n_features=WORD_FEATURES, ngram_range=(1, 2), alternate_sign=False)
+        return sparse.csr_matrix((0, 2 * TEXT_BLOCK), dtype=np.float64)
+    words = HashingVectorizer(n_features=TEXT_BLOCK, ngram_range=(1, 2), alternate_sign=False, norm=None)
     chars = HashingVectorizer(
-        n_features=CHAR_FEATURES, analyzer="char_wb", ngram_range=(3, 4), alternate_sign=False
+        n_features=TEXT_BLOCK, analyzer="char_wb", ngram_range=(3, 4), alternate_sign=False, norm=None
     )
     cut = [text[:20_000] for text in texts]
     return sparse.csr_matrix(sparse.hstack([words.transform(cut), chars.transform(cut)]))

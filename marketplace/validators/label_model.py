@@ -18,6 +18,8 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
+from marketplace.validators.features import TEXT_BLOCK
+
 Features = NDArray[np.float32] | sparse.csr_matrix
 FOLDS = 5
 TEMPERATURES = (0.5, 0.7, 1.0, 1.4, 2.0, 2.8)
@@ -60,10 +62,8 @@ class _Model:
     """Weights by document frequency for hashed texts, then logistic regression with a fixed seed."""
 
     def __init__(self, features: Features, labels: NDArray[Any], seed: int) -> None:
-        self._weights = (
-            TfidfTransformer(sublinear_tf=True).fit(features) if sparse.issparse(features) else None
-        )
-        strength = 20.0 if self._weights else 50.0 if _is_normalised(features) else 1.0
+        self._weights = [TfidfTransformer(sublinear_tf=True).fit(block) for block in _text_blocks(features)]
+        strength = 100.0 if self._weights else 50.0 if _is_normalised(features) else 1.0
         self._regression = LogisticRegression(C=strength, max_iter=200, random_state=seed)
         with (
             warnings.catch_warnings(),
@@ -74,10 +74,20 @@ class _Model:
         self.classes = self._regression.classes_
 
     def _prepared(self, features: Features) -> Features:
-        return self._weights.transform(features) if self._weights else features
+        if not self._weights:
+            return features
+        blocks = zip(self._weights, _text_blocks(features), strict=True)
+        return sparse.csr_matrix(sparse.hstack([weights.transform(block) for weights, block in blocks]))
 
     def probabilities(self, features: Features) -> NDArray[np.float64]:
         return np.asarray(self._regression.predict_proba(self._prepared(features)), dtype=np.float64)
+
+
+def _text_blocks(features: Features) -> list[sparse.csr_matrix]:
+    """Words and characters apart, each to be weighted and normalised by itself; nothing for dense features."""
+    if not sparse.issparse(features):
+        return []
+    return [features[:, at : at + TEXT_BLOCK] for at in range(0, features.shape[1], TEXT_BLOCK)]
 
 
 def _is_normalised(features: Features) -> bool:

@@ -23,7 +23,7 @@ VALIDATOR = ValidatorInfo("labels", "1", seed=17)
 MIN_TRUSTED = 40  # accepted items: below it a 5-fold model is guesswork
 MIN_PER_CLASS = 5  # one for each fold
 MAX_TRUSTED = 4_000  # more sharpens little and costs linearly
-HONEST_FLAGS = 0.03  # share of accepted items that would be flagged by the same rule
+HONEST_FLAGS = 0.05  # share of accepted items that would be flagged by the same rule
 MIN_SUBMISSION = 8  # items: below it no share has a useful interval
 SURE = 1e-3  # chance that honest items would show as many implausible labels
 

@@ -38,10 +38,12 @@ def _inspect(text: str) -> Finding:
 
 
 def count_personal_data(text: str) -> dict[str, int]:
+    """Counts by kind. What has the shape of an account or card number is not read as a telephone number too."""
+    rest = CARD.sub(" # ", IBAN.sub(" # ", text))
     found = {
         "e-mail address": len(EMAIL.findall(text)),
-        "telephone number": sum(7 <= _digits(m.group()) <= 15 for m in PHONE.finditer(text)),
-        "payment card": sum(passes_luhn(m.group()) for m in CARD.finditer(text)),
+        "telephone number": sum(7 <= _digits(m.group()) <= 15 for m in PHONE.finditer(rest)),
+        "payment card": sum(passes_luhn(m.group()) for m in CARD.finditer(IBAN.sub(" # ", text))),
         "IBAN": sum(passes_iban(m.group()) for m in IBAN.finditer(text)),
     }
     return {kind: count for kind, count in found.items() if count}

@@ -20,6 +20,7 @@ MOJIBAKE = re.compile(
     "[\u00c2\u00c3][\u0080-\u00bf\u0152\u0153\u0160\u0161\u0178\u017d\u017e\u0192\u02c6\u02dc\u2013-\u203a\u20ac\u2122]"
     "|\u00e2\u20ac[\u0080-\u00bf\u0153\u0161\u017e\u02dc\u2013-\u203a\u2122]|\u00f0\u0178"
 )
+RUINED, SPECKLED = 0.02, 0.001  # damaged places per character: one in fifty, one in a thousand
 REPEATED_RATIO = 0.12  # zlib leaves 0.35-0.65 of prose, less than a tenth of one sentence said fifty times
 RATIO_FROM_CHARS = 400
 BOILERPLATE_SHARE = 0.5
@@ -59,7 +60,7 @@ def _inspect(text: str, rules: TextRules, shared: frozenset[str]) -> Finding:
         *_repetition(text, words),
         *_boilerplate(text, shared),
     ]
-    outcome = BAD if any(p[0] == BAD for p in problems) else SUSPECT if problems else OK
+    outcome = max((p[0] for p in problems), key=(OK, SUSPECT, BAD).index, default=OK)
     data = {"chars": len(text), "words": len(words)}
     return VALIDATOR.finding(
         outcome, min([p[1] for p in problems], default=1.0), *(p[2] for p in problems), data=data
@@ -74,7 +75,7 @@ def _length(text: str, words: list[str], rules: TextRules) -> list[Problem]:
         return [(BAD, 0.0, "The text is empty.")]
     if not any(unicodedata.category(c)[0] in "LNS" for c in text):
         return [(BAD, 0.1, f"No letter, digit or symbol among {len(text)} characters.")]
-    if len(words) < rules.min_words:
+    if len(words) < rules.min_words and rules.min_words > 1:
         return [
             (BAD, 0.2, f"Too short: {len(words)} words; the campaign asks for at least {rules.min_words}.")
         ]
@@ -89,11 +90,17 @@ def _damage(text: str) -> list[Problem]:
     control = sum(unicodedata.category(c) == "Cc" and c not in "\t\n\r\f" for c in text)
     problems: list[Problem] = []
     if lost or wrong:
-        share = (lost + wrong) / max(1, len(text))
-        words = (
-            f"Encoding damage: {lost + wrong} places where letters were lost or misread (like “Ã¼” for “ü”)."
+        found = lost + wrong
+        share = found / max(1, len(text))
+        places = "1 place" if found == 1 else f"{found} places"
+        words = f"Encoding damage: {places} where letters were lost or misread (like “Ã¼” for “ü”)."
+        problems.append(
+            (BAD, 0.3, words)
+            if share > RUINED
+            else (SUSPECT, 0.6, words)
+            if share > SPECKLED
+            else (OK, 0.9, words)
         )
-        problems.append((BAD if share > 0.02 else SUSPECT, 0.3 if share > 0.02 else 0.6, words))
     if control:
         problems.append((SUSPECT, 0.5, f"{control} control characters inside the text."))
     return problems
