@@ -122,6 +122,7 @@ def test_without_a_deployment_the_commands_say_so(db, settings, tmp_path, comman
 
 
 def test_the_sender_gives_its_lease_back_when_it_ends(funded, monkeypatch):
+    monkeypatch.setattr(loop, "close_old_connections", lambda: None)  # it would close the test's transaction
     monkeypatch.setattr(run_sender, "open_sender", lambda: funded.sender)
     monkeypatch.setattr(run_sender.loop.Stop, "listen", lambda self: self)
     steps = []
