@@ -8,7 +8,7 @@ An outcome is posted when its block is final, and taken back by its inverse shou
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db import transaction
 
@@ -21,6 +21,7 @@ from ledger.sealed_calls import decode, find_difference, to_json
 from ledger.sender import raise_alarm, signer
 
 log = logging.getLogger(__name__)
+SIGN_OF_LIFE = timedelta(seconds=2)
 KEEP_BLOCKS = (
     256  # hashes kept below the final block, to measure a deep reorganisation without asking for each block
 )
@@ -56,9 +57,16 @@ class Indexer:
         if not self.is_canonical(cursor):  # asked after `durable`: what is below both was final then
             return changed
         changed += self.conclude_final(cursor, final, now)
-        Cursor.objects.filter(pk=cursor.pk).update(head=head.number, final=final, head_at=now)
-        self.forget_blocks(final)
+        self.note_progress(cursor, head.number, final, now)
         return changed
+
+    def note_progress(self, cursor: Cursor, head: int, final: int, now: datetime) -> None:
+        """An idle indexer writes every two seconds only: SQLite has one writer, and pages want it."""
+        if (cursor.head, cursor.final) != (head, final):
+            self.forget_blocks(final)
+        elif cursor.head_at and timedelta(0) <= now - cursor.head_at < SIGN_OF_LIFE:
+            return
+        Cursor.objects.filter(pk=cursor.pk).update(head=head, final=final, head_at=now)
 
     def fetch_cursor(self) -> Cursor:
         cursor, _ = Cursor.objects.get_or_create(chain=self.name, defaults={"number": self.start - 1})
@@ -161,8 +169,10 @@ class Indexer:
             with self.in_order(cursor):
                 if self.is_as_sealed(batch, now) and conclude(batch, now):
                     changed += 1
-        with self.in_order(cursor):
-            return changed + wallets.post_final(self.name, final, now)
+        if wallets.waiting(self.name, final).exists():
+            with self.in_order(cursor):
+                changed += wallets.post_final(self.name, final, now)
+        return changed
 
     def in_order(self, cursor: Cursor) -> transaction.Atomic:
         """A transaction under the cursor's lock, so that news gets its ids in the order of its commits."""

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from datetime import datetime
 
+from django.db.models import QuerySet
+
 from ledger import accounting
 from ledger.models import ChainEventRow, Entry, Owner
 from ledger.posting import Reason, post
@@ -10,13 +12,16 @@ from ledger.posting import Reason, post
 NAMES = ("Deposited", "Withdrawn")
 
 
-def post_final(chain: str, final: int, now: datetime) -> int:
-    """Posts the final events of wallets that are not in the books yet; returns how many. One of an unknown account
-    waits: `reconcile` shows it."""
-    rows = ChainEventRow.objects.filter(
+def waiting(chain: str, final: int) -> QuerySet[ChainEventRow]:
+    """Returns the final events of wallets that are not in the books yet."""
+    return ChainEventRow.objects.filter(
         chain=chain, name__in=NAMES, canonical=True, posted=False, block_number__lte=final
     )
-    return sum(turn(row, True, now) for row in rows.order_by("block_number", "log_index"))
+
+
+def post_final(chain: str, final: int, now: datetime) -> int:
+    """Posts what waits; returns how many. An event of an unknown account waits on: `reconcile` shows it."""
+    return sum(turn(row, True, now) for row in waiting(chain, final).order_by("block_number", "log_index"))
 
 
 def undo_above(chain: str, number: int, now: datetime) -> int:

@@ -1,6 +1,8 @@
 """The way to the chain: lost and unknown outcomes, kills, rewinds, refusals; each effect exactly once."""
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from ledger import service
 from ledger.chain import port
@@ -279,3 +281,16 @@ def test_another_key_waits_until_everything_before_it_is_mined(world):
     world.chain.mine()
     world.send()
     assert ChainTx.objects.filter(batch__kind="lock").count() == 1
+
+
+def test_idle_programs_write_nothing(funded):
+    """SQLite has one writer: what only waits must not take turns with the pages."""
+    reward()
+    funded.settle()
+    funded.sender.take_lease(funded.now)
+    funded.index()
+    with CaptureQueriesContext(connection) as captured:
+        assert funded.sender.step(funded.now) == 0
+        assert funded.index() == 0
+    statements = [query["sql"].split()[0] for query in captured.captured_queries]
+    assert set(statements) == {"SELECT"}
