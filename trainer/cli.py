@@ -5,6 +5,7 @@ import asyncio
 import json
 import logging
 import os
+import secrets
 import signal
 import sys
 from collections.abc import Callable, Coroutine, Sequence
@@ -25,7 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Exit codes: 0 done, 1 failed, 2 wrong input."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch loads: peers share machines
     args = _parser().parse_args(argv)
-    _log_to_stderr(as_json=args.log_json)
+    _log_to_stderr(_speaker(args), as_json=args.log_json)
     try:
         return args.act(args)
     except (InputError, ValueError) as error:
@@ -58,7 +59,7 @@ def _add_join(join: argparse.ArgumentParser) -> None:
         "--home", type=Path, required=True, help="folder for this peer's key, enrolment and cache"
     )
     join.add_argument("--code", help="one-time code from the portal, needed the first time")
-    join.add_argument("--name", help="shown on the network page")
+    join.add_argument("--name", default=f"peer-{secrets.token_hex(3)}", help="shown on the network page")
     join.add_argument("--host", default="127.0.0.1", help="address at which other peers reach this one")
     join.add_argument(
         "--max-rounds-delay-ms", type=int, default=0, metavar="N",
@@ -92,12 +93,12 @@ def _add_solo(solo: argparse.ArgumentParser) -> None:
 
 
 def _join(args: argparse.Namespace) -> int:
-    from trainer.worker import default_name, make_worker
+    from trainer.worker import make_worker
 
     if args.max_rounds_delay_ms < 0:
         raise SettingInvalid("--max-rounds-delay-ms", "must not be negative")
     settings = JoinSettings(
-        check_market(args.market), args.home, args.code, (args.name or default_name())[:80], args.host,
+        check_market(args.market), args.home, args.code, args.name[:80], args.host,
         args.max_rounds_delay_ms,
     )  # fmt: skip
     return _run(lambda: make_worker(settings))
@@ -151,22 +152,28 @@ def _run(make: Callable[[], Program]) -> int:
 
 
 class _JsonLines(logging.Formatter):
+    def __init__(self, speaker: str) -> None:
+        super().__init__()
+        self._speaker = speaker
+
     def format(self, record: logging.LogRecord) -> str:
         line = {
-            "at": record.created,
-            "level": record.levelname,
-            "from": record.name,
-            "text": record.getMessage(),
-        }
+            "at": record.created, "level": record.levelname, "peer": self._speaker, "text": record.getMessage(),
+        }  # fmt: skip
         if record.exc_info:
             line["trace"] = self.formatException(record.exc_info)
         return json.dumps(line, ensure_ascii=False)
 
 
-def _log_to_stderr(*, as_json: bool) -> None:
+def _speaker(args: argparse.Namespace) -> str:
+    """Who a log line is of: volunteers' lines bear their name, so that several can share a screen."""
+    return getattr(args, "name", "backbone").replace("%", "%%")
+
+
+def _log_to_stderr(speaker: str, *, as_json: bool) -> None:
     handler = logging.StreamHandler()
-    plain = logging.Formatter("%(asctime)s %(levelname)-7s %(name)s %(message)s", "%H:%M:%S")
-    handler.setFormatter(_JsonLines() if as_json else plain)
+    plain = logging.Formatter(f"%(asctime)s %(levelname)-7s {speaker}: %(message)s", "%H:%M:%S")
+    handler.setFormatter(_JsonLines(speaker) if as_json else plain)
     hydra = logging.getLogger("hydra")
-    hydra.addHandler(handler)
+    hydra.handlers = [handler]
     hydra.setLevel(logging.INFO)

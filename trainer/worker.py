@@ -4,7 +4,6 @@ import asyncio
 import json
 import logging
 import random
-import uuid
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -173,8 +172,3 @@ def make_worker(settings: JoinSettings) -> Worker:
         market.close()
         raise
     return Worker(settings, identity, market)
-
-
-def default_name() -> str:
-    """Says nothing about the machine's owner."""
-    return f"peer-{uuid.uuid4().hex[:6]}"

@@ -12,7 +12,7 @@ from typing import Any
 from trainer.backbone.folder import JobFolder
 from trainer.clock import Clock, iso
 from trainer.config import BackboneSettings
-from trainer.errors import BadMessage, MarketError, ReleaseInvalid
+from trainer.errors import BadMessage, ReleaseInvalid
 from trainer.market.api import Market
 from trainer.market.outbox import Outbox
 from trainer.net.pieces import PieceStore
@@ -26,6 +26,7 @@ from trainer.wire.records import JOB, RoundRecord
 log = logging.getLogger("hydra.backbone")
 SAVE_S = 3.0  # a slow job is made durable, and shown in the market, at least this often
 CURVE_POINTS = 20
+RECORDS = 100  # in one post: well within what the market takes
 
 
 class Ticket(Checked):
@@ -69,7 +70,6 @@ class JobRun:
         self.ticket, self.place = ticket, place
         self.folder = JobFolder(place.settings.home, ticket.id)
         self.cancelled = False
-        self.unlisted = False
         self._is_stopping = is_stopping
         self._pending: list[RoundRecord] = []
         self._saved_at = place.clock.monotonic()
@@ -170,10 +170,11 @@ class JobRun:
         if not self._started:
             self.place.outbox.put(f"/network/jobs/{self.ticket.id}/start", {})
             self._started = True
-        if self._pending:
-            records = [record.to_dict() for record in self._pending]
-            self.place.outbox.put(f"/network/jobs/{self.ticket.id}/rounds", {"records": records})
-            self._pending = []
+        records = [record.to_dict() for record in self._pending]
+        for first in range(0, len(records), RECORDS):
+            body = {"records": records[first : first + RECORDS]}
+            self.place.outbox.put(f"/network/jobs/{self.ticket.id}/rounds", body)
+        self._pending = []
         self.folder.save_state(self.replica.export_state())
         self._saved_at = self.place.clock.monotonic()
 
@@ -198,14 +199,15 @@ class JobRun:
         )  # fmt: skip
 
     async def end(self, reason: str) -> None:
-        """After the leader has returned: durable pause, or the final measurement, checkpoint and finish."""
+        """After the leader has returned: a durable pause, or the final measurement, checkpoint and finish.
+
+        A job that the market lists no more is paused too: should it be listed again, it goes on.
+        """
         if self._evaluating is not None:
             await self._evaluating
-        if self._is_stopping() and not self.cancelled:
+        if self._is_stopping() or self.cancelled:
             await asyncio.to_thread(self._pause)
-        elif self.cancelled:
-            self.folder.mark_over()
-            log.info("job %s: cancelled by its owner", self.ticket.id[:8])
+            log.info("job %s: %s", self.ticket.id[:8], reason)
         else:
             done = self.replica.step >= self.steps
             await asyncio.to_thread(self.finish, "completed" if done else "stopped", "" if done else reason)
@@ -246,6 +248,3 @@ class JobRun:
             release=self.ticket.release, release_sha256=self.manifest_sha256,
         )  # fmt: skip
         return encode(self.replica.model, about)
-
-
-__all__ = ["JobRun", "MarketError", "Place", "Ticket"]

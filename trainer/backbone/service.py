@@ -25,6 +25,7 @@ log = logging.getLogger("hydra.backbone")
 STATES = {"member": "training", "preparing": "syncing", "prepared": "syncing", "syncing": "syncing"}
 JOIN_S = 20.0
 RETRY_S = 3.0
+ANNOUNCE_S = 4.0  # the market forgets a backbone that it has not heard of for some seconds
 
 
 class Backbone:
@@ -43,6 +44,7 @@ class Backbone:
         self._runnable: list[Ticket] = []
         self._current: JobRun | None = None
         self._reported: set[str] = set()
+        self._announced_at = float("-inf")
 
     async def run(self) -> None:
         """Until `stop`. Raises Unreachable when the port cannot be had."""
@@ -131,7 +133,9 @@ class Backbone:
             await asyncio.sleep(self.settings.poll_s)
 
     def _tell_market(self, presence: list[dict[str, object]]) -> None:
-        self.market.announce(self.me, self.identity.public_key)
+        if self.clock.monotonic() - self._announced_at > ANNOUNCE_S:
+            self.market.announce(self.me, self.identity.public_key)
+            self._announced_at = self.clock.monotonic()
         self.outbox.send_all(self.market)
         self.enrolled.refresh()
         if presence:

@@ -158,16 +158,19 @@ def test_stopping_the_backbone_pauses_the_job_and_ends_nothing(fake, place):
     assert fake.job.outcome is None
 
 
-def test_a_cancelled_job_ends_without_a_word(fake, place):
+def test_a_job_that_is_listed_no_more_is_paused_and_what_was_done_is_claimed(fake, place):
     async def main():
         job = await asyncio.to_thread(ready, fake, place)
+        await take_steps(job, 3)
         job.cancelled = True
         await job.end(job.find_end())
-        assert job.folder.is_over
+        assert not job.folder.is_over
+        assert (await asyncio.to_thread(ready, fake, place)).replica.step == 3
 
     run(main())
+    fake.peers.append({"peer_id": PEER.peer_id, "public_key": PEER.public_key, "name": "p", "active": True})
     place.outbox.send_all(place.market)
-    assert fake.job.calls == []
+    assert sorted(fake.job.rounds) == [0, 1, 2] and fake.job.outcome is None
 
 
 def test_volunteers_can_fetch_train_pieces_and_no_others(fake, place, tmp_path):
