@@ -30,6 +30,10 @@ class Memory:
             array = np.zeros(size, dtype)
         return array
 
+    def drop_rest(self) -> None:
+        """Frees what the current round did not take: slices of peers that have gone."""
+        self._arrays.clear()
+
     def give_back(self, name: str, array: np.ndarray) -> None:
         self._arrays[name] = array
 
@@ -50,6 +54,7 @@ class Exchange:
             for sender in self._weights
             if sender != me
         }
+        memory.drop_rest()
         self._reached = {("slice", *key): 0 for key in self._slices}
         self._reached |= {("mean", index, span.owner): 0 for index, span in enumerate(plan.spans)}
 
@@ -141,9 +146,10 @@ class Exchange:
         ]
         for start in range(0, span.count, BLOCK):
             block = slice(start, min(start + BLOCK, span.count))
-            total = np.zeros(block.stop - block.start)
+            total, scratch = np.zeros(block.stop - block.start), np.empty(block.stop - block.start)
             for values, member in slices:
-                total += values[block].astype(np.float64) * self._weights[member.peer_id]
+                np.multiply(values[block], self._weights[member.peer_id], out=scratch, dtype=np.float64)
+                total += scratch
             mean[block] = total
         self._reached[("mean", index, self.me)] = span.count
         if np.isfinite(mean).all():

@@ -205,6 +205,20 @@ def test_a_listing_that_cannot_be_read_is_a_bad_message(fake):
         Ticket.of_listing({**fake.job.listing, "sample_limit": "many"})
 
 
+def test_a_job_that_diverged_keeps_its_last_good_state_and_says_why(fake, place):
+    fake.peers.append({"peer_id": PEER.peer_id, "public_key": PEER.public_key, "name": "p", "active": True})
+
+    async def main():
+        job = await asyncio.to_thread(ready, fake, place)
+        await take_steps(job, 3)
+        await asyncio.to_thread(job.finish, "failed", "the loss is not finite at step 3")
+
+    run(main())
+    place.outbox.send_all(place.market)
+    assert fake.job.outcome["outcome"] == "failed" and "not finite" in fake.job.outcome["reason"]
+    assert fake.job.outcome["step"] == 3 and fake.job.checkpoint and sorted(fake.job.rounds) == [0, 1, 2]
+
+
 def test_terms_are_never_used_twice_even_after_a_restart(tmp_path):
     terms = [JobFolder(tmp_path, "j").next_term() for _ in range(3)]
     assert terms == [1, 2, 3]

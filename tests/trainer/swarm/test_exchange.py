@@ -156,3 +156,10 @@ def test_memory_is_used_again_after_a_clean_round_and_never_after_another():
     assert second.result is first.result
     second.close(clean=False)
     assert Exchange(make(2), IDS[0], memory).result is not second.result
+
+
+def test_memory_of_peers_that_have_gone_is_freed():
+    memory = Memory()
+    Exchange(make(4), IDS[0], memory).close(clean=True)
+    Exchange(make(2), IDS[0], memory).close(clean=True)
+    assert len(memory._arrays) == 2  # the result, and one other peer's slice
