@@ -4,6 +4,7 @@ from typing import Any
 
 from django import template
 from django.forms import BoundField, CheckboxInput, CheckboxSelectMultiple, RadioSelect, Select
+from django.urls import NoReverseMatch, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -41,9 +42,25 @@ def short_id(value: Any) -> str:
 
 
 @register.filter
-def get(mapping: Any, key: Any) -> Any:
-    """A dictionary's value by a key that is only known in the template."""
-    return mapping.get(key, "") if hasattr(mapping, "get") else ""
+def scalars(data: Any) -> list[tuple[str, str]]:
+    """The numbers and words of a validator's data, without its lists and nested parts."""
+    if not isinstance(data, dict):
+        return []
+    shown = (
+        (name, value) for name, value in data.items() if isinstance(value, int | float | str) and value != ""
+    )
+    return [(name, f"{value:.4g}" if isinstance(value, float) else str(value)) for name, value in shown]
+
+
+@register.filter
+def ref_page(ref: str) -> str:
+    """The page of what a ledger's reference names ("item:<uuid>", "job:<uuid>"), or ""."""
+    kind, _colon, public_id = str(ref).partition(":")
+    page = {"item": "web:submission-item", "job": "web:job"}.get(kind)
+    try:
+        return reverse(page, args=[public_id]) if page else ""
+    except NoReverseMatch:
+        return ""
 
 
 @register.filter

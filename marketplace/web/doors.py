@@ -82,7 +82,7 @@ def show_on_form(form: forms.Form, error: MarketError) -> None:
         name, _dot, detail = place.partition(".")
         field = name if name in form.fields else name.removesuffix("_nano")
         text = words if isinstance(words, str) else " ".join(words)
-        if field in form.fields:
+        if field in form.fields and not form.fields[field].widget.is_hidden:
             form.add_error(field, f"{detail}: {text}" if detail else text)
             placed = True
     if not placed:

@@ -11,9 +11,20 @@ import pytest
 from django.core.cache import cache
 
 from config.settings import base
+from tests.marketplace.web.conftest import (  # noqa: F401 - the pages' small world
+    PASSWORD,
+    ada,
+    ben,
+    campaign,
+    cleo,
+    eve,
+    job,
+    release,
+    submission,
+    world,
+)
 
 CHROMIUM = os.environ.get("HYDRA_CHROMIUM", "/usr/bin/chromium")
-PASSWORD = "correct-horse-9"
 
 
 @pytest.fixture(scope="session")

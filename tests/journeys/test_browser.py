@@ -178,3 +178,43 @@ def test_the_theme_is_remembered(tab) -> None:
     page.goto("/campaigns/")
     assert page.evaluate("document.documentElement.dataset.bsTheme") == "dark"
     assert window.problems == []
+
+
+def test_the_cost_follows_the_settings(tab, world) -> None:
+    """Before anything is sent, as the numbers are typed."""
+    window = tab()
+    window.log_in("ben@example.org")
+    page = window.page
+    page.goto(f"/jobs/new/?release={world.release.public_id}")
+    page.fill("#id_steps", "7")
+    page.fill("#id_batch_size", "10")
+    page.wait_for_selector("#cost >> text=0.07")
+    page.fill("#id_steps", "")
+    page.wait_for_selector("#cost >> text=Fill in steps and batch size")
+    assert window.problems == []
+
+
+def test_a_campaign_is_written_without_json(tab) -> None:
+    """Only the fields of the chosen kind are there, and attributes come by the row."""
+    member("ada@example.org", "Ada", "sponsor")
+    window = tab(375)
+    window.log_in("ada@example.org")
+    page = window.page
+    page.goto("/campaigns/new/")
+    assert not page.is_visible("#id_columns")
+    page.check("input[name=modality][value=tabular]")
+    assert page.is_visible("#id_columns")
+    assert not page.is_visible("#id_image_min_side")
+    page.fill("#id_title", "Weather at noon")
+    page.fill("#id_classes", "sun\nrain")
+    page.fill("#id_columns", "pressure: number 900 to 1100")
+    page.fill("#id_groups-0-name", "season")
+    page.fill("#id_groups-0-shares", "summer: 50\nwinter: 50")
+    page.click("[data-add-row]")
+    page.fill("#id_groups-1-name", "place")
+    page.fill("#id_groups-1-shares", "coast")
+    page.click("text=Save the draft")
+    page.wait_for_selector("text=Open for uploads")
+    made = Campaign.objects.get()
+    assert [one["name"] for one in made.attributes] == ["season", "place"]
+    assert window.problems == []

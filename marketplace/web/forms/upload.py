@@ -28,6 +28,7 @@ class UploadForm(forms.Form):
 
     chosen = ManyFilesField(label=_("Files"), error_messages={"required": _("Choose at least one file.")})
     label = forms.ChoiceField(label=_("Label"), required=False)
+    consent_version = forms.IntegerField(widget=forms.HiddenInput())
     consent = forms.BooleanField(
         label=_("I have read this and agree."),
         error_messages={"required": _("Without your agreement nothing can be sent.")},

@@ -54,13 +54,15 @@ def index(request: HttpRequest) -> HttpResponse:
 def detail(request: HttpRequest, slug: str) -> HttpResponse:
     campaign = rows.get(slug, request.user)
     is_owner = campaign.owner_id == request.user.pk
+    classes = rows.class_counts(campaign)
     context = {
         "campaign": campaign,
         "is_owner": is_owner,
         "takes_uploads": campaign.accepts_uploads(timezone.now()),
         "budget": rows.budget(campaign),
         "waiting_for_budget": rows.waiting_for_budget(campaign),
-        "classes": rows.class_counts(campaign),
+        "classes": classes,
+        "class_scale": max((one.share for one in classes), default=0),
         "attributes": rows.attribute_shares(campaign),
         "policy": fill_policy(campaign.policy),
         "releases": releases.of_campaign(campaign)[:5],

@@ -45,7 +45,7 @@ def _receive(request: HttpRequest, campaign: Campaign, form: UploadForm) -> Http
     """One refused file costs only itself; the others are received."""
     user: Any = request.user
     submission = service.start_submission(
-        campaign, user, consent_version=campaign.consent_version, idempotency_key=key_of(request)
+        campaign, user, consent_version=form.cleaned_data["consent_version"], idempotency_key=key_of(request)
     )
     for file in form.cleaned_data["chosen"]:
         try:

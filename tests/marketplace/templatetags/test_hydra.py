@@ -55,3 +55,23 @@ def test_every_state_has_words_an_icon_and_a_tone(kind, choices) -> None:
 
 def test_an_unknown_state_is_shown_by_its_own_word() -> None:
     assert "brand new" in hydra.badge("item", "brand_new")
+
+
+def test_scalars_leave_out_what_has_parts() -> None:
+    data = {"sharpness": 0.123456, "side": 64, "of": "", "list": [1], "nested": {"a": 1}, "kind": "near"}
+    assert hydra.scalars(data) == [("sharpness", "0.1235"), ("side", "64"), ("kind", "near")]
+    assert hydra.scalars(None) == []
+
+
+@pytest.mark.parametrize(
+    "ref, page",
+    [
+        ("item:5a5f1c0e-9d2c-4a37-8f0a-6f9f3c6f1d11", "/items/5a5f1c0e-9d2c-4a37-8f0a-6f9f3c6f1d11/"),
+        ("job:5a5f1c0e-9d2c-4a37-8f0a-6f9f3c6f1d11", "/jobs/5a5f1c0e-9d2c-4a37-8f0a-6f9f3c6f1d11/"),
+        ("user:5a5f1c0e-9d2c-4a37-8f0a-6f9f3c6f1d11", ""),
+        ("item:nothing", ""),
+        ("", ""),
+    ],
+)
+def test_a_reference_leads_to_its_page(ref, page) -> None:
+    assert hydra.ref_page(ref) == page

@@ -52,7 +52,7 @@ def test_the_item_page_tells_evidence_decisions_and_money(submission, ben) -> No
         "the campaign&#x27;s policy, version 1",
         "1.5 <small>HYD",
         "On chain",
-        "quality: sharp",
+        "Quality: sharp",
     ):
         assert words in page or words.replace("&#x27;", "'") in page
     assert "Judge this item" not in page

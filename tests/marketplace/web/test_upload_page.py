@@ -22,6 +22,7 @@ def test_files_become_items_with_their_label(notes, ben) -> None:
     form = {
         "chosen": [table(), table("more.csv", "text,label\nquite so,good\n")],
         "consent": "on",
+        "consent_version": "1",
         "key": "k",
         "attribute-0": "left",
     }
@@ -36,6 +37,7 @@ def test_a_refused_file_costs_only_itself(notes, ben) -> None:
     form = {
         "chosen": [table(), SimpleUploadedFile("empty.csv", b"text,label\n")],
         "consent": "on",
+        "consent_version": "1",
         "key": "k",
     }
     page = browser(ben).post(f"/campaigns/{notes.slug}/upload/", form, follow=True).content.decode()
@@ -52,7 +54,7 @@ def test_a_refused_file_costs_only_itself(notes, ben) -> None:
     ],
 )
 def test_a_wrong_form_is_told_in_words(changes, words, notes, ben) -> None:
-    form = {"chosen": table(), "consent": "on", "key": "k", **changes}
+    form = {"chosen": table(), "consent": "on", "consent_version": "1", "key": "k", **changes}
     page = browser(ben).post(f"/campaigns/{notes.slug}/upload/", form).content.decode()
     assert words in page
     assert not Submission.objects.exists()
@@ -69,3 +71,12 @@ def test_the_form_tells_javascript_where_to_send(notes, ben) -> None:
     assert f'data-start="/api/v1/campaigns/{notes.slug}/submissions"' in page
     assert 'data-consent-version="1"' in page
     assert '<script id="classes" type="application/json">["good", "bad"]</script>' in page
+
+
+def test_an_agreement_to_an_older_text_is_not_taken(notes, ben) -> None:
+    notes.consent_version = 2
+    notes.save()
+    form = {"chosen": table(), "consent": "on", "consent_version": "1", "key": "k"}
+    page = browser(ben).post(f"/campaigns/{notes.slug}/upload/", form).content.decode()
+    assert "The consent in force is version 2; read it and agree to it." in page
+    assert not Submission.objects.exists()

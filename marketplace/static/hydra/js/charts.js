@@ -62,6 +62,7 @@ document.addEventListener("DOMContentLoaded", () => {
       const data = await answer.json();
       if (!canvas.rows || data.points.length !== canvas.rows.length) {
         canvas.rows = data.points;
+        canvas.parentElement.querySelector("[data-empty]").hidden = data.points.length > 0;
         const next = curve(canvas).data.datasets;
         canvas.chart.data.datasets.forEach((set, at) => { set.data = next[at].data; });
         canvas.chart.update();
