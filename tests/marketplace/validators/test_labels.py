@@ -41,7 +41,7 @@ def digit_sets():
 @pytest.fixture(scope="module")
 def mail_sets():
     texts, labels = mails(800)
-    return split(features.text_features(texts[:550]), labels[:550])
+    return split(features.text_features(texts[:400]), labels[:400], trusted=300, batch=100)
 
 
 @pytest.fixture(scope="module")
