@@ -76,7 +76,11 @@ def test_what_is_there_is_not_fetched_again(tmp_path):
     run(main())
 
 
-@pytest.mark.parametrize("lie", [lambda data: data[::-1], lambda data: data[:-1], lambda data: None], ids=str)
+@pytest.mark.parametrize(
+    "lie",
+    [lambda data: data[::-1], lambda data: data[:-1], lambda data: None],
+    ids=["reversed", "cut", "nothing"],
+)
 def test_a_holder_that_lies_is_left_and_the_others_give_the_rest(tmp_path, lie):
     async def main():
         swarm, liar, honest = Swarm(), full(lie), full()

@@ -81,7 +81,9 @@ def test_a_joiner_that_takes_the_state_goes_on_byte_for_byte(make):
 
 
 @pytest.mark.parametrize(
-    "damage", [lambda state: state[:-1], lambda state: b"", lambda state: b"\xff" * 40], ids=str
+    "damage",
+    [lambda state: state[:-1], lambda state: b"", lambda state: b"\xff" * 40],
+    ids=["cut", "empty", "rubbish"],
 )
 def test_a_state_that_is_none_changes_nothing(make, damage):
     replica = make()
