@@ -45,36 +45,44 @@ class _Index:
 
     def add(self, record: Record) -> None:
         """Makes a record known; the first holder of a hash stays the one that is named."""
+        self._remember(record)
+        if self._near is not None and record.sketch is not None:
+            self._near.add(record.key, record.sketch)
+
+    def _remember(self, record: Record) -> None:
         self._records[record.key] = record
         if record.original_sha256:
             self._originals.setdefault(record.original_sha256, record)
         if record.content_sha256:
             self._contents.setdefault(record.content_sha256, record)
-        if self._near is not None and record.sketch is not None:
-            self._near.add(record.key, record.sketch)
 
     def query(self, batch: Sequence[Record]) -> list[Finding]:
         """One finding per record, against what is known and what came earlier in the same batch.
 
         Nothing is added. `data`: kind (exact, content, near or None), of (key or None), similarity, novelty.
         """
-        known = self._nearest(batch)
         inner = type(self)._build(())
-        findings = []
-        for record, outside in zip(batch, known, strict=True):
+        findings, fresh = [], []
+        for record in batch:
             finding = self._exact(record) or inner._exact(record)
             if finding is None:
-                finding = self._judge(record, outside, inner)
-                inner.add(record)
+                fresh.append(record)
+                inner._remember(record)
             findings.append(finding)
-        return findings
+        nearest = iter(self._nearest(fresh))
+        return [
+            finding or self._judge(record, next(nearest), inner)
+            for record, finding in zip(batch, findings, strict=True)
+        ]
 
-    def _nearest(self, batch: Sequence[Record]) -> list[Near | None]:
-        sketched = [record for record in batch if record.sketch is not None]
+    def _nearest(self, fresh: Sequence[Record]) -> list[Near | None]:
+        """What is an exact copy already is neither asked for nor compared with."""
+        sketched = [(record.key, record.sketch) for record in fresh if record.sketch is not None]
         if self._near is None or not sketched:
-            return [None] * len(batch)
-        found = iter(self._near.nearest([r.sketch for r in sketched if r.sketch is not None]))
-        return [next(found) if record.sketch is not None else None for record in batch]
+            return [None] * len(fresh)
+        keys, sketches = zip(*sketched, strict=True)
+        found = iter(self._near.nearest_in_turn(keys, sketches))
+        return [next(found) if record.sketch is not None else None for record in fresh]
 
     def _exact(self, record: Record) -> Finding | None:
         for kind, known, digest in (
@@ -91,9 +99,7 @@ class _Index:
                 return _duplicate(BAD, words, record, twin, kind, 1.0)
         return None
 
-    def _judge(self, record: Record, outside: Near | None, inner: _Index) -> Finding:
-        inside = inner._nearest([record])[0]
-        best = max((n for n in (outside, inside) if n is not None), key=lambda n: n.similarity, default=None)
+    def _judge(self, record: Record, best: Near | None, inner: _Index) -> Finding:
         if best is None or best.key == record.key:
             return VALIDATOR.ok(data={"kind": None, "of": None, "novelty": 1.0})
         twin = self._records.get(best.key) or inner._records[best.key]

@@ -23,3 +23,9 @@ class NearSearch(Protocol):
     def add(self, key: str, sketch: Mapping[str, Any]) -> None: ...
 
     def nearest(self, sketches: Sequence[Mapping[str, Any]]) -> list[Near | None]: ...
+
+    def nearest_in_turn(
+        self, keys: Sequence[str], sketches: Sequence[Mapping[str, Any]]
+    ) -> list[Near | None]:
+        """As `nearest`, but each also against those before it, as if they had been added one by one."""
+        ...

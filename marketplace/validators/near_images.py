@@ -2,44 +2,40 @@
 
 A re-encoded copy of a 28 × 28 digit differs from it by more than two different "1"s differ from each other,
 so likeness alone cannot tell them apart. Hence the second step: is one picture what JPEG, or shrinking and
-enlarging, makes of the other? Thresholds and how they were found: docs/validators.md.
+enlarging, makes of the other? Works on batches: arithmetic on thumbnails is thumbnails.py's, what the
+transformations make is recoding.py's. Thresholds and how they were found: docs/validators.md.
 """
 
 from __future__ import annotations
 
-import base64
-import io
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
-from scipy import fft, ndimage
 
+from marketplace.validators import recoding, thumbnails
 from marketplace.validators.near import Near
 from marketplace.validators.pixels import Pixels, is_low_resolution, shrink
+from marketplace.validators.thumbnails import SHIFTS, VARIANTS, Floats, Thumbs
 
-Floats = NDArray[np.float32]
 MAX_SIDE = 32
 FLAT = 2.0  # grey levels of spread: below it a thumbnail has nothing to compare (S5: white against blue)
 CANDIDATES = 24
+BY_HASH = 4
 EXPLAINED = 3  # of the candidates, how many are worth the second step
 LOOK_CLOSER = 0.90
 QUALITIES = (30, 40, 50, 60, 70, 80)
 BETWEEN = (25, 35, 45, 55, 65, 75, 85)
 REFINE = 0.97  # worth trying the qualities in between
-HALVINGS = (
-    (Image.Resampling.BICUBIC, Image.Resampling.BICUBIC),
-    (Image.Resampling.LANCZOS, Image.Resampling.LANCZOS),
-    (Image.Resampling.BILINEAR, Image.Resampling.NEAREST),
-)
 LOW_RESOLUTION_NEAR = 0.991  # 99.5 % of different upscaled digits and of different clothes stay below
 PHOTO_NEAR = 0.95  # 99.5 % of different tiles of one photo stay below 0.91
 COLOUR_NEAR = 24.0  # levels between the mean colours; a red and a green light are not copies
-SHIFTS = [(dy, dx) for dy in (-1, 0, 1) for dx in (-1, 0, 1)]
 COARSE_MOVES = (4, 13, 0, 2, 6, 8, 9, 11, 15, 17)  # of the 18 variants: in place, and by a pixel diagonally
 HASH_NEAR = 10  # bits of 64 (docs/validators.md): finds what the coarse correlation ranks low
+CHUNK = 32  # queries at once: their arrays stay in the processor's cache
+NEVER = -2.0  # below any correlation
 
 
 def image_sketch(pixels: Pixels, *, min_side: int) -> dict[str, Any]:
@@ -55,228 +51,261 @@ def image_sketch(pixels: Pixels, *, min_side: int) -> dict[str, Any]:
         "v": 1,
         "side": side,
         "low": is_low_resolution(min_side),
-        "thumb": base64.b85encode(thumb.tobytes()).decode(),
-        "hash": f"{perceptual_hash(thumb):016x}",
-        "mirror": f"{perceptual_hash(thumb[:, ::-1]):016x}",
+        "thumb": thumbnails.to_text(thumb),
+        "hash": f"{thumbnails.perceptual_hash(thumb):016x}",
+        "mirror": f"{thumbnails.perceptual_hash(thumb[:, ::-1]):016x}",
         "colour": [round(float(c), 1) for c in colour],
     }
 
 
-def perceptual_hash(thumb: NDArray[Any]) -> int:
-    """64 bits: which of the 8 × 8 lowest DCT coefficients exceed their median.
+@dataclass(frozen=True)
+class Pictures:
+    """What is kept of n pictures, row by row: thumbnails, coarse vectors, lengths, hashes (own, mirror), colours."""
 
-    Source: the pHash of Zauner, "Implementation and Benchmarking of Perceptual Image Hash Functions", 2010.
-    """
-    low = fft.dctn(np.asarray(thumb, dtype=np.float64), norm="ortho")[:8, :8]
-    bits = (low > np.median(low.ravel()[1:])).ravel()
-    return int.from_bytes(np.packbits(bits).tobytes(), "big")
+    thumbs: Thumbs
+    coarse: Floats
+    norms: Floats  # (n, 2): of the thumbnail and of its halved self
+    hashes: NDArray[np.uint64]
+    colours: Floats
 
+    def __len__(self) -> int:
+        return len(self.thumbs)
 
-def _thumb(sketch: Mapping[str, Any], side: int) -> NDArray[np.uint8]:
-    own = int(sketch["side"])
-    thumb = np.frombuffer(base64.b85decode(sketch["thumb"]), dtype=np.uint8).reshape(own, own)
-    return thumb if own == side else np.rint(shrink(thumb, side)).astype(np.uint8)
-
-
-def _unit(images: NDArray[Any]) -> Floats:
-    """Flattened, mean 0, length 1, so that a product is the normalised cross-correlation. (…, h, w) → (…, h·w)."""
-    flat = np.ascontiguousarray(images).reshape(*images.shape[:-2], -1).astype(np.float32)
-    flat = flat - flat.mean(axis=-1, keepdims=True)
-    return np.asarray(flat / np.maximum(np.linalg.norm(flat, axis=-1, keepdims=True), 1e-6))
-
-
-def _soft(thumbs: NDArray[Any]) -> Floats:
-    return np.asarray(ndimage.gaussian_filter(thumbs.astype(np.float32), (0, 1.2, 1.2), mode="nearest"))
-
-
-def _coarse(soft: Floats) -> Floats:
-    """Averaged by twos after blurring: a copy moved by a pixel stays near. (n, s, s) → (n, (s/2)²) unit vectors."""
-    n, side = soft.shape[0], soft.shape[1]
-    return _unit(soft.reshape(n, side // 2, 2, side // 2, 2).mean(axis=(2, 4)))
-
-
-def _halved(thumbs: NDArray[Any]) -> Floats:
-    """Shrunk to half by averaging and enlarged again linearly; (…, s, s) → (…, s, s)."""
-    side = thumbs.shape[-1]
-    flat = thumbs.reshape(-1, side // 2, 2, side // 2, 2).astype(np.float32).mean(axis=(2, 4))
-    rows = _enlarging(side)
-    return np.asarray((rows @ flat @ rows.T).reshape(thumbs.shape))
-
-
-def _enlarging(side: int) -> Floats:
-    """The matrix of linear enlarging by two with pixel centres at .5, shape (side, side / 2)."""
-    at = np.clip((np.arange(side) + 0.5) / 2 - 0.5, 0, side // 2 - 1)
-    low = np.floor(at).astype(int)
-    matrix = np.zeros((side, side // 2), dtype=np.float32)
-    matrix[np.arange(side), low] = 1 - (at - low)
-    matrix[np.arange(side), np.minimum(low + 1, side // 2 - 1)] += at - low
-    return matrix
-
-
-def _moved(thumb: NDArray[Any], variant: int) -> NDArray[Any]:
-    """Variants 0-8 are moves by up to a pixel, 9-17 the same of the mirror image."""
-    source = thumb[..., ::-1] if variant >= len(SHIFTS) else thumb
-    return np.roll(source, SHIFTS[variant % len(SHIFTS)], axis=(-2, -1))
-
-
-def _moved_back(thumb: NDArray[Any], variant: int) -> NDArray[Any]:
-    dy, dx = SHIFTS[variant % len(SHIFTS)]
-    back = np.roll(thumb, (-dy, -dx), axis=(-2, -1))
-    return back[..., ::-1] if variant >= len(SHIFTS) else back
-
-
-class NearImages:
-    """Thumbnails of one campaign, all of one side; grows by `add`, asked by `nearest`."""
-
-    def __init__(self) -> None:
-        self._side = 0
-        self._low = False
-        self._keys: list[str] = []
-        self._colours: list[list[float]] = []
-        self._pending: list[NDArray[np.uint8]] = []
-        self._hash_rows: list[int] = []
-        self._thumbs: NDArray[np.uint8] = np.zeros((0, 0, 0), dtype=np.uint8)
-        self._coarse: Floats = np.zeros((0, 0), dtype=np.float32)
-        self._hashes: NDArray[np.uint64] = np.zeros(0, dtype=np.uint64)
-
-    def add(self, key: str, sketch: Mapping[str, Any]) -> None:
-        self._side = self._side or int(sketch["side"])
-        self._low = bool(sketch["low"])
-        thumb = _thumb(sketch, self._side)
-        if thumb.std() < FLAT:
-            return  # flat pictures are alike in everything: only their exact hashes count
-        self._keys.append(key)
-        self._colours.append(list(sketch["colour"]))
-        self._hash_rows.append(int(sketch["hash"], 16))
-        self._pending.append(thumb)
-
-    def _settle(self) -> None:
-        """Takes in what was added since the last query; arrays grow by doubling, so one at a time stays cheap."""
-        if not self._pending:
-            return
-        fresh = np.stack(self._pending)
-        start, self._pending = len(self._keys) - len(fresh), []
-        self._thumbs = _grown(self._thumbs, fresh, start)
-        self._coarse = _grown(self._coarse, _coarse(_soft(fresh)), start)
-        hashes = np.array(self._hash_rows[start:], dtype=np.uint64)
-        self._hashes = _grown(self._hashes, hashes, start)
-
-    def nearest(self, sketches: Sequence[Mapping[str, Any]]) -> list[Near | None]:
-        """The most alike known picture for each, or None for flat pictures and an empty index."""
-        self._settle()
-        if not self._keys:
-            return [None] * len(sketches)
-        thumbs = np.stack([_thumb(sketch, self._side) for sketch in sketches])
-        likely = self._likely(thumbs)
-        return [
-            None if thumb.std() < FLAT else self._best(thumb, sketch, self._candidates(row, sketch))
-            for thumb, sketch, row in zip(thumbs, sketches, likely, strict=True)
-        ]
-
-    def _likely(self, thumbs: NDArray[np.uint8]) -> Floats:
-        """Coarse likeness of each query to each known picture, over moves and mirrors. (queries, known)."""
-        known = self._coarse[: len(self._keys)]
-        moves = COARSE_MOVES if self._low else COARSE_MOVES[:2]
-        soft = _soft(thumbs)
-        return np.maximum.reduce([_coarse(_moved(soft, variant)) @ known.T for variant in moves])
-
-    def _candidates(self, likely: Floats, sketch: Mapping[str, Any]) -> NDArray[np.intp]:
-        count = min(CANDIDATES, len(likely))
-        chosen = np.argpartition(-likely, count - 1)[:count]
-        if self._low:
-            return chosen
-        hashes = np.array([int(sketch["hash"], 16), int(sketch["mirror"], 16)], dtype=np.uint64)
-        bits = np.bitwise_count(self._hashes[: len(self._keys), None] ^ hashes[None, :]).min(axis=1)
-        return np.union1d(chosen, np.argsort(bits, kind="stable")[:4][np.sort(bits)[:4] <= HASH_NEAR])
-
-    def _best(
-        self, thumb: NDArray[np.uint8], sketch: Mapping[str, Any], candidates: NDArray[np.intp]
-    ) -> Near | None:
-        candidates = np.array(
-            [c for c in candidates if _same_colour(sketch["colour"], self._colours[c])], dtype=np.intp
+    @classmethod
+    def of(cls, sketches: Sequence[Mapping[str, Any]], side: int) -> Self:
+        thumbs = _thumbs(sketches, side)
+        return cls(
+            thumbs,
+            thumbnails.coarse(thumbs)[0],
+            np.stack([thumbnails.inner_norms(kind) for kind in (thumbs, thumbnails.halved(thumbs))], axis=1),
+            np.array([[int(s["hash"], 16), int(s["mirror"], 16)] for s in sketches], dtype=np.uint64),
+            np.array([s["colour"] for s in sketches], dtype=np.float32),
         )
-        if not len(candidates):
-            return None
-        threshold = LOW_RESOLUTION_NEAR if self._low else PHOTO_NEAR
-        alike = _aligned(thumb, self._thumbs[candidates])  # (18, candidates)
-        best = alike.max(axis=0)
-        order = np.argsort(-best, kind="stable")
-        winner, similarity, detail = order[0], float(best[order[0]]), ""
-        if self._low and LOOK_CLOSER <= similarity < threshold:
-            for index in order[:EXPLAINED]:
-                variant = int(alike[:, index].argmax())
-                value = _explained(thumb, self._thumbs[candidates[index]], variant, threshold)
-                if value > similarity:
-                    winner, similarity, detail = index, value, ", as a re-encoded copy"
-        if int(alike[:, winner].argmax()) >= len(SHIFTS):
-            detail += ", mirrored"
-        return Near(self._keys[candidates[winner]], min(1.0, similarity), threshold, detail)
+
+    def written(self, fresh: Pictures, start: int) -> Pictures:
+        """With `fresh` from row `start` on, in a copy of twice the room where there is none left."""
+        names = [field.name for field in fields(self)]
+        return Pictures(*(_grown(getattr(self, name), getattr(fresh, name), start) for name in names))
+
+    def rows(self, chosen: Any) -> Pictures:
+        return Pictures(*(getattr(self, field.name)[chosen] for field in fields(self)))
+
+
+def _thumbs(sketches: Sequence[Mapping[str, Any]], side: int) -> Thumbs:
+    """Those of another side (the campaign's declared side was changed) are brought to this one."""
+    if all(sketch["side"] == side for sketch in sketches):
+        return thumbnails.from_texts([sketch["thumb"] for sketch in sketches], side)
+    own = [thumbnails.from_texts([sketch["thumb"]], int(sketch["side"]))[0] for sketch in sketches]
+    return np.stack([t if len(t) == side else np.rint(shrink(t, side)).astype(np.uint8) for t in own])
 
 
 def _grown(held: NDArray[Any], fresh: NDArray[Any], start: int) -> NDArray[Any]:
-    """`held` with `fresh` written from row `start` on, in a copy of twice the room where there is none left."""
     needed = start + len(fresh)
     if needed > len(held):
         room = np.zeros((max(needed, 2 * len(held)), *fresh.shape[1:]), dtype=fresh.dtype)
-        room[:start] = held[:start] if start else 0
+        room[:start] = held[:start]
         held = room
     held[start:needed] = fresh
     return held
 
 
-def _same_colour(one: Sequence[float], other: Sequence[float]) -> bool:
-    """Equal up to brightness; a grey copy of a coloured picture counts as the same."""
-    a, b = np.asarray(one) - np.mean(one), np.asarray(other) - np.mean(other)
-    if min(np.abs(a).max(), np.abs(b).max()) < 1.0:
-        return True
-    return float(np.abs(a - b).max()) <= COLOUR_NEAR
+class NearImages:
+    """Thumbnails of one campaign, all of one side; grows by `add`, asked by `nearest`. Not for several threads."""
+
+    def __init__(self) -> None:
+        self._side = 0
+        self._low = False
+        self._keys: list[str] = []
+        self._pending: list[tuple[str, Mapping[str, Any]]] = []
+        self._known: Pictures | None = None  # rows beyond len(_keys) are room
+
+    def add(self, key: str, sketch: Mapping[str, Any]) -> None:
+        self._side = self._side or int(sketch["side"])
+        self._low = bool(sketch["low"])
+        self._pending.append((key, sketch))
+
+    def nearest(self, sketches: Sequence[Mapping[str, Any]]) -> list[Near | None]:
+        """The most alike known picture for each, or None for flat pictures and an empty index."""
+        self._settle()
+        if not sketches or self._known is None or not self._keys:
+            return [None] * len(sketches)
+        asked = Pictures.of(sketches, self._side)
+        return self._search(asked, self._known, self._keys, in_turn=False)
+
+    def nearest_in_turn(
+        self, keys: Sequence[str], sketches: Sequence[Mapping[str, Any]]
+    ) -> list[Near | None]:
+        """As `nearest`, but each also against those before it, as if they had been added one by one."""
+        self._settle()
+        if not sketches:
+            return []
+        if not self._keys:
+            self._side, self._low = int(sketches[0]["side"]), bool(sketches[0]["low"])
+        asked = Pictures.of(sketches, self._side)
+        self._known = asked if self._known is None else self._known.written(asked, len(self._keys))
+        return self._search(asked, self._known, [*self._keys, *keys], in_turn=True)
+
+    def _settle(self) -> None:
+        """Takes in what was added since the last query; flat pictures are left out.
+
+        They are alike in everything: only their exact hashes count.
+        """
+        if not self._pending:
+            return
+        pending, self._pending = self._pending, []
+        fresh = Pictures.of([sketch for _, sketch in pending], self._side)
+        telling = ~_is_flat(fresh.thumbs)
+        if telling.any():
+            fresh = fresh.rows(telling)
+            self._known = fresh if self._known is None else self._known.written(fresh, len(self._keys))
+            self._keys += [key for (key, _), keep in zip(pending, telling, strict=True) if keep]
+
+    def _search(
+        self, asked: Pictures, known: Pictures, keys: Sequence[str], *, in_turn: bool
+    ) -> list[Near | None]:
+        """`in_turn`: the asked ones stand at the end of the known ones too, and see only what is before them."""
+        before = len(keys) - len(asked) if in_turn else len(keys)
+        known = known.rows(slice(0, len(keys)))
+        flat = _is_flat(known.thumbs[before:])
+        found: list[Near | None] = []
+        for start in range(0, len(asked), CHUNK):
+            chunk = asked.rows(slice(start, start + CHUNK))
+            seen = known.rows(slice(0, before + start + len(chunk))) if in_turn else known
+            hidden = _hidden(len(chunk), start, flat[: start + len(chunk)]) if in_turn else None
+            found += _Comparison(chunk, seen, self._low, hidden).answers(keys)
+        return found
 
 
-def _inner(images: NDArray[Any]) -> NDArray[Any]:
-    """Without the outermost pixels, where a moved picture holds what came in from the other side."""
-    return images[..., 1:-1, 1:-1]
+def _is_flat(thumbs: Thumbs) -> NDArray[np.bool_]:
+    return np.asarray(thumbs.reshape(len(thumbs), -1).std(axis=1) < FLAT)
 
 
-def _aligned(thumb: NDArray[np.uint8], known: NDArray[np.uint8]) -> Floats:
-    """Correlation for each of 18 moves and each known thumbnail, also with either side halved. (18, n)."""
-    moved = np.stack([_moved(thumb, variant) for variant in range(2 * len(SHIFTS))])
-    halved = _unit(_inner(np.stack([_moved(_halved(thumb), variant) for variant in range(2 * len(SHIFTS))])))
-    plain, theirs, theirs_halved = _unit(_inner(moved)), _unit(_inner(known)), _unit(_inner(_halved(known)))
-    return np.maximum.reduce([plain @ theirs.T, plain @ theirs_halved.T, halved @ theirs.T])
+def _hidden(count: int, start: int, flat: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which of the batch's pictures the queries from `start` on may not be compared with. (count, batch)."""
+    return np.arange(len(flat))[None, :] >= start + np.arange(count)[:, None] | flat[None, :]
 
 
-def _explained(query: NDArray[np.uint8], known: NDArray[np.uint8], variant: int, enough: float) -> float:
-    """How well one picture is what a usual transformation makes of the other, in either direction."""
-    best = 0.0
-    for source, target in (
-        (_moved_back(known, variant), query),
-        (_moved(query, variant), known),
-    ):
-        image = Image.fromarray(np.ascontiguousarray(source))
-        goal = _unit(_inner(target))
-        for quality in (*QUALITIES, *HALVINGS):
-            best = max(best, _likeness(image, quality, goal))
-            if best >= enough:
-                return best
-        if best >= REFINE:
-            best = max(best, *(_likeness(image, quality, goal) for quality in BETWEEN))
-    return best
+@dataclass(frozen=True)
+class _Comparison:
+    """Some queries beside the known pictures: candidates, their likeness over 18 moves, then the second step."""
+
+    asked: Pictures
+    known: Pictures
+    low: bool
+    hidden: NDArray[np.bool_] | None  # (q, last known): not to be compared
+
+    def answers(self, keys: Sequence[str]) -> list[Near | None]:
+        candidates, allowed = self._candidates()
+        alike = self._aligned(candidates)
+        best = np.where(allowed, alike.max(axis=1), NEVER)
+        rows = np.arange(len(best))
+        winner = best.argmax(axis=1)
+        similarity = best[rows, winner]
+        recoded = np.zeros(len(best), dtype=bool)
+        if self.low:
+            value, index = self._explained(candidates, alike, best)
+            recoded = value > similarity
+            winner, similarity = np.where(recoded, index, winner), np.where(recoded, value, similarity)
+        mirrored = alike[rows, :, winner].argmax(axis=1) >= len(SHIFTS)
+        named = candidates[rows, winner]
+        flat = _is_flat(self.asked.thumbs)
+        return [
+            None
+            if flat[i] or similarity[i] <= NEVER
+            else self._near(keys[named[i]], float(similarity[i]), bool(recoded[i]), bool(mirrored[i]))
+            for i in rows
+        ]
+
+    def _near(self, key: str, similarity: float, recoded: bool, mirrored: bool) -> Near:
+        detail = (", as a re-encoded copy" if recoded else "") + (", mirrored" if mirrored else "")
+        return Near(key, min(1.0, similarity), self._threshold, detail)
+
+    @property
+    def _threshold(self) -> float:
+        return LOW_RESOLUTION_NEAR if self.low else PHOTO_NEAR
+
+    def _candidates(self) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+        """The known pictures worth a closer look, in their order, and which of them count. Both (q, c)."""
+        likely = self._likely()
+        if self.hidden is not None:
+            likely[:, likely.shape[1] - self.hidden.shape[1] :][self.hidden] = NEVER
+        count = min(CANDIDATES, likely.shape[1])
+        chosen = np.sort(np.argpartition(likely, -count, axis=1)[:, -count:], axis=1)
+        if not self.low:
+            chosen = np.concatenate([chosen, self._by_hash(likely, chosen)], axis=1)
+        allowed = np.take_along_axis(likely, chosen, axis=1) > NEVER
+        allowed &= _same_colour(self.asked.colours[:, None], self.known.colours[chosen])
+        return chosen, allowed
+
+    def _likely(self) -> Floats:
+        """Coarse likeness of each query to each known picture, over moves and mirrors. (q, known)."""
+        moves = COARSE_MOVES if self.low else COARSE_MOVES[:2]
+        likely, other = np.empty((2, len(self.asked), len(self.known)), dtype=np.float32)
+        likely.fill(NEVER)
+        for vectors in thumbnails.coarse(self.asked.thumbs, moves):
+            np.maximum(likely, np.matmul(vectors, self.known.coarse.T, out=other), out=likely)
+        return likely
+
+    def _by_hash(self, likely: Floats, chosen: NDArray[np.intp]) -> NDArray[np.intp]:
+        """The nearest by perceptual hash; where they are not near, the first of the chosen again. (q, BY_HASH)."""
+        own = self.known.hashes[None, :, 0]
+        bits = np.minimum(*(np.bitwise_count(own ^ self.asked.hashes[:, None, side]) for side in (0, 1)))
+        bits = np.where(likely > NEVER, bits, 64)
+        count = min(BY_HASH, bits.shape[1])
+        nearest = np.argpartition(bits, count - 1, axis=1)[:, :count]
+        return np.where(np.take_along_axis(bits, nearest, axis=1) <= HASH_NEAR, nearest, chosen[:, :1])
+
+    def _aligned(self, candidates: NDArray[np.intp]) -> Floats:
+        """Correlation for each of 18 moves and each candidate, also with either side halved. (q, 18, c)."""
+        queries, count = candidates.shape
+        probes = thumbnails.probes(self.asked.thumbs).reshape(queries, 3 * VARIANTS, -1)
+        pictures = self.known.thumbs[candidates].reshape(queries, count, -1).astype(np.float32)
+        products = (probes @ pictures.transpose(0, 2, 1)).reshape(queries, 3, VARIANTS, count)
+        lengths = np.maximum(self.known.norms[candidates], 1e-6)[:, :, (0, 1, 0)].transpose(0, 2, 1)
+        products /= lengths[:, :, None, :]
+        return np.asarray(products.max(axis=1))
+
+    def _explained(
+        self, candidates: NDArray[np.intp], alike: Floats, best: Floats
+    ) -> tuple[Floats, NDArray[np.intp]]:
+        """How well one picture is what a usual transformation makes of the other, and which candidate it is. (q,).
+
+        Only the best candidates of the queries that are close, but not close enough to count already.
+        """
+        order = np.argsort(-best, axis=1, kind="stable")[:, :EXPLAINED]
+        top = best.max(axis=1, keepdims=True)
+        close = (top < self._threshold) & (np.take_along_axis(best, order, axis=1) >= LOOK_CLOSER)
+        value = np.zeros(order.shape, dtype=np.float32)
+        query, place = np.nonzero(close)
+        if len(query):
+            index = order[query, place]
+            variants = alike[query, :, index].argmax(axis=1)
+            value[close] = self._recoded(query, candidates[query, index], variants)
+        first = value.argmax(axis=1)[:, None]
+        return np.take_along_axis(value, first, axis=1)[:, 0], np.take_along_axis(order, first, axis=1)[:, 0]
+
+    def _recoded(
+        self, query: NDArray[np.intp], known: NDArray[np.intp], variants: NDArray[np.intp]
+    ) -> Floats:
+        """The best likeness over the transformations, in either direction. (pairs,)."""
+        mine, theirs = self.asked.thumbs[query], self.known.thumbs[known]
+        sources = np.concatenate(
+            [thumbnails.moved(theirs, variants, back=True), thumbnails.moved(mine, variants)]
+        )
+        targets = np.concatenate([mine, theirs])
+        value = np.maximum(
+            recoding.explain(sources, targets, QUALITIES), recoding.explain_by_halving(sources, targets)
+        )
+        unsure = (value >= REFINE) & (value < self._threshold)
+        if unsure.any():
+            value[unsure] = np.maximum(
+                value[unsure], recoding.explain(sources[unsure], targets[unsure], BETWEEN)
+            )
+        return np.asarray(value.reshape(2, -1).max(axis=0))
 
 
-def _likeness(
-    image: Image.Image, how: int | tuple[Image.Resampling, Image.Resampling], goal: Floats
-) -> float:
-    made = _through_jpeg(image, how) if isinstance(how, int) else _through_half(image, *how)
-    return float(_unit(_inner(made)) @ goal)
-
-
-def _through_jpeg(image: Image.Image, quality: int) -> NDArray[np.uint8]:
-    out = io.BytesIO()
-    image.save(out, "JPEG", quality=quality)
-    with Image.open(out, formats=("JPEG",)) as copy:
-        return np.asarray(copy.convert("L"))
-
-
-def _through_half(image: Image.Image, down: Image.Resampling, up: Image.Resampling) -> NDArray[np.uint8]:
-    half = image.resize((image.width // 2, image.height // 2), down)
-    return np.asarray(half.resize(image.size, up))
+def _same_colour(one: Floats, other: Floats) -> NDArray[np.bool_]:
+    """Equal up to brightness; a grey copy of a coloured picture counts as the same. (…, 3) each."""
+    a, b = (colours - colours.mean(axis=-1, keepdims=True) for colours in (one, other))
+    grey = np.minimum(np.abs(a).max(axis=-1), np.abs(b).max(axis=-1)) < 1.0
+    return np.asarray(grey | (np.abs(a - b).max(axis=-1) <= COLOUR_NEAR))

@@ -86,6 +86,17 @@ class NearTexts:
         """The most alike known text for each; None where no band is shared (below about 0.4 alike)."""
         return [self._nearest(_least(sketch)) for sketch in sketches]
 
+    def nearest_in_turn(
+        self, keys: Sequence[str], sketches: Sequence[Mapping[str, Any]]
+    ) -> list[Near | None]:
+        """As `nearest`, but each also against those before it, as if they had been added one by one."""
+        inner, found = NearTexts(), []
+        for key, sketch in zip(keys, sketches, strict=True):
+            both = (search._nearest(_least(sketch)) for search in (self, inner))
+            found.append(max(filter(None, both), key=lambda near: near.similarity, default=None))
+            inner.add(key, sketch)
+        return found
+
     def _nearest(self, hashes: Hashes) -> Near | None:
         if not len(hashes):
             return None
