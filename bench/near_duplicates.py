@@ -164,7 +164,7 @@ def main() -> None:
     sets: dict[str, tuple[Callable[[], list[Pixels]], int, tuple[int, int, int]]] = {
         "digits 8×8 enlarged": (digits, 28, (1200, 150 if quick else 597, 40 if quick else 200)),
         "MNIST": (mnist, 28, (2000 if quick else 4000, 150 if quick else 1000, 40 if quick else 200)),
-        "photo tiles": (tiles, 64, (60, 40, 40)),
+        "photo tiles": (tiles, 64, (40, 40, 40)),
     }
     if FASHION.exists():
         sets["Fashion-MNIST"] = (
