@@ -1,5 +1,6 @@
 """S1, S2: archives are judged from their directory; folders name classes; damage costs its own item."""
 
+import os
 import stat
 import zipfile
 
@@ -167,6 +168,19 @@ def test_unicode_names_survive_and_come_back_with_their_bytes(tmp_path):
     assert [e.name for e in found.of("data")] == ["cat/größe 猫.png", "dog/2.png"]
     assert [data for _, data in read_entries(path, found.entries)] == [b"one", b"two"]
     assert [data for _, data in read_entries(path, found.of("data")[1:])] == [b"two"]
+
+
+def test_many_files_and_strange_names_are_all_accounted_for(tmp_path):
+    """S11: 1,001 small files, a name of 300 characters, a newline, a direction mark, a leading dash."""
+    strange = ["x" * 296 + ".png", "a\nb.png", "photo\u202egnp.exe", "-rf.png"]
+    members = {f"cat/{i}.png": b"x" * 1_000 for i in range(997)} | {f"dog/{name}": b"y" for name in strange}
+    path = zipped(tmp_path / "a.zip", members)
+    found = plan(path)
+    assert len(found.of("data")) == len(found.entries) == 1_001
+    assert all(len(e.name) <= 300 and "\n" not in e.name and "\u202e" not in e.name for e in found.entries)
+    opened = len(os.listdir("/proc/self/fd"))
+    counts = {len(os.listdir("/proc/self/fd")) for _ in read_entries(path, found.entries)}
+    assert max(counts) <= opened + 1
 
 
 def test_an_archive_without_files_and_an_office_file_are_refused(tmp_path):
