@@ -101,6 +101,7 @@ def watch_validation(newcomer, submission: Submission) -> None:
     assert "Waiting for validation" in page.inner_text("#live")
     validate_submission(submission.pk)
     page.wait_for_selector("#live >> text=Validated")
+    page.wait_for_selector("#items >> text=Waiting for a moderator")
     terms = page.locator(".equation .term b").all_inner_texts()
     received, *parts = map(int, terms)
     assert received == 6 == sum(parts)

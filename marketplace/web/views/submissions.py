@@ -22,6 +22,7 @@ def index(request: HttpRequest) -> HttpResponse:
 @member_page
 def detail(request: HttpRequest, public_id: str) -> HttpResponse:
     """`?state=` shows the items of one state; htmx asks for the live part alone while validation runs."""
+    only_status = request.htmx.target == "live"  # type: ignore[attr-defined]
     submission = rows.get(public_id, request.user)
     state = request.GET.get("state", "")
     state = state if state in Item.State.values else ""
@@ -33,8 +34,8 @@ def detail(request: HttpRequest, public_id: str) -> HttpResponse:
         "is_live": submission.state in (Submission.State.QUEUED, Submission.State.VALIDATING),
         "is_mine": submission.contributor_id == request.user.pk,
     }
-    live = request.htmx and not request.htmx.boosted  # type: ignore[attr-defined]
-    template = "marketplace/submissions/_live.html" if live else "marketplace/submissions/detail.html"
+    context["refresh_items"] = only_status and not context["is_live"]
+    template = "marketplace/submissions/_live.html" if only_status else "marketplace/submissions/detail.html"
     return render(request, template, context)
 
 

@@ -38,8 +38,12 @@ def test_the_page_polls_only_while_validation_runs(state, polls, submission, ben
 
 
 def test_htmx_gets_the_live_part_alone(submission, ben) -> None:
-    part = page_of(browser(ben), f"/submissions/{submission.public_id}/", **{"HX-Request": "true"})
+    part = page_of(
+        browser(ben), f"/submissions/{submission.public_id}/", **{"HX-Request": "true", "HX-Target": "live"}
+    )
     assert "<html" not in part
+    assert "item-card" not in part
+    assert 'hx-select="#items"' in part
     assert part.lstrip().startswith('<div id="live"')
 
 

@@ -187,6 +187,7 @@ document.addEventListener("DOMContentLoaded", () => {
   };
 
   const offerToContinue = () => {
+    heading.textContent = words.broken;
     send.disabled = false;
     send.textContent = words.retry;
     if (form.querySelector("[data-continue]") || !entries.some((entry) => entry.state === "sent")) return;
