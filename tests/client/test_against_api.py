@@ -10,7 +10,9 @@ from argparse import Namespace
 import httpx
 import pytest
 from django.core.cache import cache
+from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
+from django.db import close_old_connections
 
 from client import Hydra, Patience
 from client.cli.main import build_parser, run
@@ -65,8 +67,14 @@ def connect(access: Access) -> Hydra:
 
 @pytest.fixture(autouse=True)
 def _portal(db, settings, tmp_path):
+    """The end of a request would close the test's own connection, so it is kept from that (as Django's test client does)."""
     settings.MEDIA_ROOT = tmp_path / "media"
     cache.clear()
+    for signal in (request_started, request_finished):
+        signal.disconnect(close_old_connections)
+    yield
+    for signal in (request_started, request_finished):
+        signal.connect(close_old_connections)
 
 
 @pytest.fixture
