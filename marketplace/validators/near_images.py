@@ -22,7 +22,7 @@ from marketplace.validators.thumbnails import SHIFTS, VARIANTS, Floats, Thumbs
 
 MAX_SIDE = 32
 FLAT = 2.0  # grey levels of spread: below it a thumbnail has nothing to compare (S5: white against blue)
-CANDIDATES = 24
+CANDIDATES = 16  # 8 lose none of 400 copies among 4,000 digits or clothes
 BY_HASH = 4
 EXPLAINED = 3  # of the candidates, how many are worth the second step
 LOOK_CLOSER = 0.90
@@ -32,7 +32,7 @@ REFINE = 0.97  # worth trying the qualities in between
 LOW_RESOLUTION_NEAR = 0.991  # 99.5 % of different upscaled digits and of different clothes stay below
 PHOTO_NEAR = 0.95  # 99.5 % of different tiles of one photo stay below 0.91
 COLOUR_NEAR = 24.0  # levels between the mean colours; a red and a green light are not copies
-COARSE_MOVES = (4, 13, 0, 2, 6, 8, 9, 11, 15, 17)  # of the 18 variants: in place, and by a pixel diagonally
+IN_PLACE = (4, 13)  # of the 18 variants: as it is, and mirrored; photos' thumbnails hide a pixel's move
 HASH_NEAR = 10  # bits of 64 (docs/validators.md): finds what the coarse correlation ranks low
 CHUNK = 32  # queries at once: their arrays stay in the processor's cache
 NEVER = -2.0  # below any correlation
@@ -177,7 +177,7 @@ class NearImages:
 
 
 def _is_flat(thumbs: Thumbs) -> NDArray[np.bool_]:
-    return np.asarray(thumbs.reshape(len(thumbs), -1).std(axis=1) < FLAT)
+    return np.asarray(thumbs.std(axis=(1, 2)) < FLAT)
 
 
 def _hidden(count: int, start: int, flat: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -239,7 +239,7 @@ class _Comparison:
 
     def _likely(self) -> Floats:
         """Coarse likeness of each query to each known picture, over moves and mirrors. (q, known)."""
-        moves = COARSE_MOVES if self.low else COARSE_MOVES[:2]
+        moves = tuple(range(VARIANTS)) if self.low else IN_PLACE
         likely, other = np.empty((2, len(self.asked), len(self.known)), dtype=np.float32)
         likely.fill(NEVER)
         for vectors in thumbnails.coarse(self.asked.thumbs, moves):
@@ -260,6 +260,7 @@ class _Comparison:
         queries, count = candidates.shape
         probes = thumbnails.probes(self.asked.thumbs).reshape(queries, 3 * VARIANTS, -1)
         pictures = self.known.thumbs[candidates].reshape(queries, count, -1).astype(np.float32)
+        pictures -= pictures.mean(axis=2, keepdims=True)  # for precision: the probes' sums are zero anyway
         products = (probes @ pictures.transpose(0, 2, 1)).reshape(queries, 3, VARIANTS, count)
         lengths = np.maximum(self.known.norms[candidates], 1e-6)[:, :, (0, 1, 0)].transpose(0, 2, 1)
         products /= lengths[:, :, None, :]
@@ -275,7 +276,7 @@ class _Comparison:
         order = np.argsort(-best, axis=1, kind="stable")[:, :EXPLAINED]
         top = best.max(axis=1, keepdims=True)
         close = (top < self._threshold) & (np.take_along_axis(best, order, axis=1) >= LOOK_CLOSER)
-        value = np.zeros(order.shape, dtype=np.float32)
+        value = np.full(order.shape, NEVER, dtype=np.float32)
         query, place = np.nonzero(close)
         if len(query):
             index = order[query, place]

@@ -121,8 +121,8 @@ def _resampling(kind: Filter | None, old: int, new: int) -> Floats:
 def _resized(images: Floats, kind: Filter | None, side: int) -> Floats:
     """Columns first, then rows, whole grey levels after each, as Pillow does."""
     matrix = _resampling(kind, images.shape[-1], side)
-    wide = np.clip(np.rint(images @ matrix.T), 0, 255)
-    return np.asarray(np.clip(np.rint(matrix @ wide), 0, 255))
+    wide = np.clip(np.floor(images @ matrix.T + 0.5), 0, 255)  # halves upwards
+    return np.asarray(np.clip(np.floor(matrix @ wide + 0.5), 0, 255))
 
 
 def through_half(images: NDArray[Any], down: Filter, up: Filter | None) -> Floats:

@@ -16,7 +16,7 @@ Floats = NDArray[np.float32]
 Thumbs = NDArray[np.uint8]  # (n, side, side)
 SHIFTS = [(dy, dx) for dy in (-1, 0, 1) for dx in (-1, 0, 1)]
 VARIANTS = 2 * len(SHIFTS)  # 0-8 are moves by up to a pixel, 9-17 the same of the mirror image
-COARSE = 8  # frequencies kept a direction; blurred by 1.2 pixels, a thumbnail has next to nothing above
+COARSE = 7  # frequencies kept a direction; blurred by 1.2 pixels, a thumbnail has next to nothing above
 _LETTERS = np.frombuffer(
     b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~", dtype=np.uint8
 )
@@ -35,7 +35,7 @@ def from_texts(texts: list[str], side: int) -> Thumbs:
     """The thumbnails that `to_text` wrote, all of one side. (n, side, side)."""
     letters = np.frombuffer("".join(texts).encode(), dtype=np.uint8).reshape(-1, 5)
     words = (_DIGITS[letters] * _PLACES).sum(axis=1, dtype=np.uint32)
-    return np.frombuffer(words.astype(">u4").tobytes(), dtype=np.uint8).reshape(len(texts), side, side)
+    return words.astype(">u4").view(np.uint8).reshape(len(texts), side, side)
 
 
 def perceptual_hash(thumb: NDArray[Any]) -> int:
