@@ -7,649 +7,263 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+
     initial = True
 
-    dependencies = []
+    dependencies = [
+    ]
 
     operations = [
         migrations.CreateModel(
-            name="Cursor",
+            name='Cursor',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("chain", models.CharField(max_length=80, unique=True)),
-                ("number", models.BigIntegerField()),
-                ("hash", models.CharField(blank=True, max_length=66)),
-                ("head", models.BigIntegerField(default=-1)),
-                ("final", models.BigIntegerField(default=-1)),
-                (
-                    "head_at",
-                    models.DateTimeField(blank=True, help_text="When the node last answered.", null=True),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('chain', models.CharField(max_length=80, unique=True)),
+                ('number', models.BigIntegerField()),
+                ('hash', models.CharField(blank=True, max_length=66)),
+                ('head', models.BigIntegerField(default=-1)),
+                ('final', models.BigIntegerField(default=-1)),
+                ('head_at', models.DateTimeField(blank=True, help_text='When the node last answered.', null=True)),
             ],
         ),
         migrations.CreateModel(
-            name="Owner",
+            name='Owner',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("ref", models.CharField(max_length=100, unique=True)),
-                (
-                    "chain_id",
-                    models.CharField(
-                        help_text="32 bytes in hex: salted hash of the reference.", max_length=64, unique=True
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('ref', models.CharField(max_length=100, unique=True)),
+                ('chain_id', models.CharField(help_text='32 bytes in hex: salted hash of the reference.', max_length=64, unique=True)),
             ],
         ),
         migrations.CreateModel(
-            name="Seal",
+            name='Seal',
             fields=[
-                ("uid", models.UUIDField(default=uuid.uuid4, primary_key=True, serialize=False)),
+                ('uid', models.UUIDField(default=uuid.uuid4, primary_key=True, serialize=False)),
             ],
         ),
         migrations.CreateModel(
-            name="SenderLease",
+            name='SenderLease',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("name", models.CharField(max_length=40, unique=True)),
-                ("holder", models.CharField(blank=True, max_length=80)),
-                ("expires_at", models.DateTimeField()),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('name', models.CharField(max_length=40, unique=True)),
+                ('holder', models.CharField(blank=True, max_length=80)),
+                ('expires_at', models.DateTimeField()),
             ],
         ),
         migrations.CreateModel(
-            name="Settlement",
+            name='Settlement',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("kind", models.CharField(max_length=10)),
-                ("key", models.CharField(max_length=200)),
-                ("ref", models.CharField(blank=True, max_length=200)),
-                (
-                    "status",
-                    models.CharField(
-                        choices=[
-                            ("settled", "Settled"),
-                            ("reverted", "Reverted"),
-                            ("unconfirmed", "Un-confirmed"),
-                            ("cancelled", "Cancelled"),
-                        ],
-                        max_length=12,
-                    ),
-                ),
-                ("at", models.DateTimeField()),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('kind', models.CharField(max_length=10)),
+                ('key', models.CharField(max_length=200)),
+                ('ref', models.CharField(blank=True, max_length=200)),
+                ('status', models.CharField(choices=[('settled', 'Settled'), ('reverted', 'Reverted'), ('unconfirmed', 'Un-confirmed'), ('cancelled', 'Cancelled')], max_length=12)),
+                ('at', models.DateTimeField()),
             ],
         ),
         migrations.CreateModel(
-            name="Alarm",
+            name='Alarm',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("code", models.CharField(max_length=40)),
-                ("subject", models.CharField(max_length=120)),
-                ("detail", models.CharField(max_length=500)),
-                ("opened_at", models.DateTimeField()),
-                ("closed_at", models.DateTimeField(blank=True, null=True)),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('code', models.CharField(max_length=40)),
+                ('subject', models.CharField(max_length=120)),
+                ('detail', models.CharField(max_length=500)),
+                ('opened_at', models.DateTimeField()),
+                ('closed_at', models.DateTimeField(blank=True, null=True)),
             ],
             options={
-                "constraints": [
-                    models.UniqueConstraint(
-                        condition=models.Q(("closed_at__isnull", True)),
-                        fields=("code", "subject"),
-                        name="one_open_alarm",
-                    )
-                ],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('closed_at__isnull', True)), fields=('code', 'subject'), name='one_open_alarm')],
             },
         ),
         migrations.CreateModel(
-            name="Batch",
+            name='Batch',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("kind", models.CharField(max_length=10)),
-                ("role", models.CharField(max_length=10)),
-                (
-                    "first",
-                    models.BigIntegerField(
-                        blank=True, help_text="First reward number; rewards only.", null=True
-                    ),
-                ),
-                ("count", models.PositiveIntegerField(default=1)),
-                ("call", models.JSONField(help_text="The call's fields; bytes in hex, amounts in nano.")),
-                (
-                    "status",
-                    models.CharField(
-                        choices=[
-                            ("sealed", "Sealed"),
-                            ("sent", "Sent"),
-                            ("final", "Final"),
-                            ("reverted", "Reverted"),
-                        ],
-                        db_index=True,
-                        default="sealed",
-                        max_length=10,
-                    ),
-                ),
-                ("nonce", models.BigIntegerField(blank=True, null=True)),
-                ("sealed_at", models.DateTimeField()),
-                ("mined_number", models.BigIntegerField(blank=True, db_index=True, null=True)),
-                ("mined_hash", models.CharField(blank=True, max_length=66)),
-                ("mined_tx", models.CharField(blank=True, max_length=66)),
-                ("mined_ok", models.BooleanField(blank=True, null=True)),
-                ("revert_reason", models.CharField(blank=True, max_length=300)),
-                ("final_at", models.DateTimeField(blank=True, null=True)),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('kind', models.CharField(max_length=10)),
+                ('role', models.CharField(max_length=10)),
+                ('first', models.BigIntegerField(blank=True, help_text='First reward number; rewards only.', null=True)),
+                ('count', models.PositiveIntegerField(default=1)),
+                ('call', models.JSONField(help_text="The call's fields; bytes in hex, amounts in nano.")),
+                ('status', models.CharField(choices=[('sealed', 'Sealed'), ('sent', 'Sent'), ('final', 'Final'), ('reverted', 'Reverted')], db_index=True, default='sealed', max_length=10)),
+                ('nonce', models.BigIntegerField(blank=True, null=True)),
+                ('sealed_at', models.DateTimeField()),
+                ('mined_number', models.BigIntegerField(blank=True, db_index=True, null=True)),
+                ('mined_hash', models.CharField(blank=True, max_length=66)),
+                ('mined_tx', models.CharField(blank=True, max_length=66)),
+                ('mined_ok', models.BooleanField(blank=True, null=True)),
+                ('revert_reason', models.CharField(blank=True, max_length=300)),
+                ('final_at', models.DateTimeField(blank=True, null=True)),
             ],
             options={
-                "verbose_name_plural": "batches",
-                "constraints": [
-                    models.UniqueConstraint(fields=("role", "nonce"), name="a_nonce_belongs_to_one_batch"),
-                    models.UniqueConstraint(fields=("first",), name="a_reward_number_opens_one_batch"),
-                ],
+                'verbose_name_plural': 'batches',
+                'constraints': [models.UniqueConstraint(fields=('role', 'nonce'), name='a_nonce_belongs_to_one_batch'), models.UniqueConstraint(fields=('first',), name='a_reward_number_opens_one_batch')],
             },
         ),
         migrations.CreateModel(
-            name="ChainEventRow",
+            name='ChainEventRow',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("chain", models.CharField(max_length=80)),
-                ("block_number", models.BigIntegerField()),
-                ("block_hash", models.CharField(max_length=66)),
-                ("tx_hash", models.CharField(db_index=True, max_length=66)),
-                ("log_index", models.PositiveIntegerField()),
-                ("name", models.CharField(max_length=40)),
-                ("args", models.JSONField()),
-                ("canonical", models.BooleanField(default=True)),
-                (
-                    "posted",
-                    models.BooleanField(
-                        default=False, help_text="Moved the books by itself: deposits and withdrawals."
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('chain', models.CharField(max_length=80)),
+                ('block_number', models.BigIntegerField()),
+                ('block_hash', models.CharField(max_length=66)),
+                ('tx_hash', models.CharField(db_index=True, max_length=66)),
+                ('log_index', models.PositiveIntegerField()),
+                ('name', models.CharField(max_length=40)),
+                ('args', models.JSONField()),
+                ('canonical', models.BooleanField(default=True)),
+                ('posted', models.BooleanField(default=False, help_text='Moved the books by itself: deposits and withdrawals.')),
             ],
             options={
-                "indexes": [
-                    models.Index(fields=["chain", "canonical", "block_number"], name="events_by_block")
-                ],
-                "constraints": [
-                    models.UniqueConstraint(
-                        fields=("chain", "block_hash", "tx_hash", "log_index"), name="a_log_once_per_block"
-                    )
-                ],
+                'indexes': [models.Index(fields=['chain', 'canonical', 'block_number'], name='events_by_block')],
+                'constraints': [models.UniqueConstraint(fields=('chain', 'block_hash', 'tx_hash', 'log_index'), name='a_log_once_per_block')],
             },
         ),
         migrations.CreateModel(
-            name="IndexedBlock",
+            name='IndexedBlock',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("chain", models.CharField(max_length=80)),
-                ("number", models.BigIntegerField()),
-                ("hash", models.CharField(max_length=66)),
-                (
-                    "matters",
-                    models.BooleanField(
-                        default=False, help_text="Holds something of ours; others are forgotten when final."
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('chain', models.CharField(max_length=80)),
+                ('number', models.BigIntegerField()),
+                ('hash', models.CharField(max_length=66)),
+                ('matters', models.BooleanField(default=False, help_text='Holds something of ours; others are forgotten when final.')),
             ],
             options={
-                "constraints": [
-                    models.UniqueConstraint(fields=("chain", "number"), name="one_hash_per_block")
-                ],
+                'constraints': [models.UniqueConstraint(fields=('chain', 'number'), name='one_hash_per_block')],
             },
         ),
         migrations.CreateModel(
-            name="OutboxItem",
+            name='OutboxItem',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                (
-                    "kind",
-                    models.CharField(
-                        choices=[
-                            ("reward", "Reward"),
-                            ("unlock", "Unlock"),
-                            ("lock", "Lock"),
-                            ("settle", "Settle"),
-                            ("pay", "Pay volunteers"),
-                            ("release", "Release"),
-                        ],
-                        max_length=10,
-                    ),
-                ),
-                ("key", models.CharField(max_length=200)),
-                (
-                    "fingerprint",
-                    models.CharField(
-                        help_text="Hash of the request, to tell a retry from a reused key.", max_length=64
-                    ),
-                ),
-                (
-                    "status",
-                    models.CharField(
-                        choices=[
-                            ("queued", "Queued"),
-                            ("sealed", "Sealed"),
-                            ("sent", "Sent"),
-                            ("final", "Final"),
-                            ("reverted", "Reverted"),
-                            ("cancelled", "Cancelled"),
-                            ("offset", "Held back in full for a cancelled reward"),
-                        ],
-                        default="queued",
-                        max_length=10,
-                    ),
-                ),
-                ("amount", models.BigIntegerField()),
-                (
-                    "ref",
-                    models.CharField(
-                        blank=True,
-                        help_text="What the caller calls it: a contribution, a job.",
-                        max_length=200,
-                    ),
-                ),
-                ("evidence", models.CharField(blank=True, max_length=64)),
-                ("policy_version", models.CharField(blank=True, max_length=60)),
-                ("detail", models.JSONField(default=dict)),
-                ("number", models.BigIntegerField(blank=True, null=True, unique=True)),
-                ("created_at", models.DateTimeField()),
-                ("settled_at", models.DateTimeField(blank=True, null=True)),
-                (
-                    "batch",
-                    models.ForeignKey(
-                        blank=True,
-                        null=True,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="items",
-                        to="ledger.batch",
-                    ),
-                ),
-                (
-                    "campaign",
-                    models.ForeignKey(
-                        blank=True,
-                        null=True,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to="ledger.owner",
-                    ),
-                ),
-                (
-                    "job",
-                    models.ForeignKey(
-                        blank=True,
-                        null=True,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to="ledger.owner",
-                    ),
-                ),
-                (
-                    "user",
-                    models.ForeignKey(
-                        blank=True,
-                        null=True,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to="ledger.owner",
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('kind', models.CharField(choices=[('reward', 'Reward'), ('unlock', 'Unlock'), ('lock', 'Lock'), ('settle', 'Settle'), ('pay', 'Pay volunteers'), ('release', 'Release')], max_length=10)),
+                ('key', models.CharField(max_length=200)),
+                ('fingerprint', models.CharField(help_text='Hash of the request, to tell a retry from a reused key.', max_length=64)),
+                ('status', models.CharField(choices=[('queued', 'Queued'), ('sealed', 'Sealed'), ('sent', 'Sent'), ('final', 'Final'), ('reverted', 'Reverted'), ('cancelled', 'Cancelled'), ('offset', 'Held back in full for a cancelled reward')], default='queued', max_length=10)),
+                ('amount', models.BigIntegerField()),
+                ('ref', models.CharField(blank=True, help_text='What the caller calls it: a contribution, a job.', max_length=200)),
+                ('evidence', models.CharField(blank=True, max_length=64)),
+                ('policy_version', models.CharField(blank=True, max_length=60)),
+                ('detail', models.JSONField(default=dict)),
+                ('number', models.BigIntegerField(blank=True, null=True, unique=True)),
+                ('created_at', models.DateTimeField()),
+                ('settled_at', models.DateTimeField(blank=True, null=True)),
+                ('batch', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='items', to='ledger.batch')),
+                ('campaign', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='ledger.owner')),
+                ('job', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='ledger.owner')),
+                ('user', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='ledger.owner')),
             ],
         ),
         migrations.CreateModel(
-            name="Entry",
+            name='Entry',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("at", models.DateTimeField(db_index=True)),
-                (
-                    "move",
-                    models.CharField(
-                        choices=[
-                            ("fund", "Funded"),
-                            ("request", "Requested"),
-                            ("settle", "Settled"),
-                            ("refuse", "Refused by the contract"),
-                            ("cancel", "Cancelled"),
-                            ("unsettle", "Settlement reorganised away"),
-                            ("unrefuse", "Refusal reorganised away"),
-                            ("deposit", "Deposited by a wallet"),
-                            ("withdraw", "Withdrawn to a wallet"),
-                        ],
-                        max_length=10,
-                    ),
-                ),
-                (
-                    "key",
-                    models.CharField(
-                        blank=True,
-                        help_text="For entries without an item.",
-                        max_length=200,
-                        null=True,
-                        unique=True,
-                    ),
-                ),
-                (
-                    "item",
-                    models.ForeignKey(
-                        blank=True,
-                        null=True,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="entries",
-                        to="ledger.outboxitem",
-                    ),
-                ),
-                (
-                    "seal",
-                    models.OneToOneField(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="entry", to="ledger.seal"
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('at', models.DateTimeField(db_index=True)),
+                ('move', models.CharField(choices=[('fund', 'Funded'), ('request', 'Requested'), ('settle', 'Settled'), ('refuse', 'Refused by the contract'), ('cancel', 'Cancelled'), ('unsettle', 'Settlement reorganised away'), ('unrefuse', 'Refusal reorganised away'), ('deposit', 'Deposited by a wallet'), ('withdraw', 'Withdrawn to a wallet')], max_length=10)),
+                ('key', models.CharField(blank=True, help_text='For entries without an item.', max_length=200, null=True, unique=True)),
+                ('item', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='entries', to='ledger.outboxitem')),
+                ('seal', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='entry', to='ledger.seal')),
             ],
             options={
-                "verbose_name_plural": "entries",
+                'verbose_name_plural': 'entries',
             },
         ),
         migrations.CreateModel(
-            name="Escrow",
+            name='Escrow',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("maximum", models.BigIntegerField()),
-                ("used", models.BigIntegerField(default=0)),
-                (
-                    "status",
-                    models.CharField(
-                        choices=[
-                            ("pending", "Waiting for the chain"),
-                            ("locked", "Locked"),
-                            ("settling", "Settling"),
-                            ("settled", "Settled"),
-                            ("released", "Released"),
-                            ("failed", "Failed"),
-                        ],
-                        default="pending",
-                        max_length=10,
-                    ),
-                ),
-                (
-                    "job",
-                    models.OneToOneField(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="escrow", to="ledger.owner"
-                    ),
-                ),
-                (
-                    "user",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="escrows", to="ledger.owner"
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('maximum', models.BigIntegerField()),
+                ('used', models.BigIntegerField(default=0)),
+                ('status', models.CharField(choices=[('pending', 'Waiting for the chain'), ('locked', 'Locked'), ('settling', 'Settling'), ('settled', 'Settled'), ('released', 'Released'), ('failed', 'Failed')], default='pending', max_length=10)),
+                ('job', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='escrow', to='ledger.owner')),
+                ('user', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='escrows', to='ledger.owner')),
             ],
         ),
         migrations.CreateModel(
-            name="Account",
+            name='Account',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                (
-                    "kind",
-                    models.CharField(
-                        choices=[
-                            ("issuance", "issuance"),
-                            ("budget", "budget"),
-                            ("pending", "pending"),
-                            ("available", "available"),
-                            ("unlocking", "unlocking"),
-                            ("credits", "credits"),
-                            ("locking", "locking"),
-                            ("escrow", "escrow"),
-                            ("payable", "payable"),
-                            ("burning", "burning"),
-                            ("returning", "returning"),
-                            ("unpaid", "unpaid"),
-                            ("burned", "burned"),
-                            ("wallets", "wallets"),
-                            ("short_budget", "short budget"),
-                            ("short_available", "short available"),
-                            ("short_credits", "short credits"),
-                            ("short_escrow", "short escrow"),
-                        ],
-                        max_length=20,
-                    ),
-                ),
-                ("balance", models.BigIntegerField(default=0)),
-                (
-                    "owner",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="accounts",
-                        to="ledger.owner",
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('kind', models.CharField(choices=[('issuance', 'issuance'), ('budget', 'budget'), ('pending', 'pending'), ('available', 'available'), ('unlocking', 'unlocking'), ('credits', 'credits'), ('locking', 'locking'), ('escrow', 'escrow'), ('payable', 'payable'), ('burning', 'burning'), ('returning', 'returning'), ('unpaid', 'unpaid'), ('burned', 'burned'), ('wallets', 'wallets'), ('short_budget', 'short budget'), ('short_available', 'short available'), ('short_credits', 'short credits'), ('short_escrow', 'short escrow')], max_length=20)),
+                ('balance', models.BigIntegerField(default=0)),
+                ('owner', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='accounts', to='ledger.owner')),
             ],
         ),
         migrations.CreateModel(
-            name="Posting",
+            name='Posting',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("amount", models.BigIntegerField()),
-                (
-                    "account",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="postings",
-                        to="ledger.account",
-                    ),
-                ),
-                (
-                    "entry",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="postings",
-                        to="ledger.entry",
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('amount', models.BigIntegerField()),
+                ('account', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='postings', to='ledger.account')),
+                ('entry', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='postings', to='ledger.entry')),
             ],
         ),
         migrations.CreateModel(
-            name="ChainTx",
+            name='ChainTx',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("attempt", models.PositiveIntegerField()),
-                ("hash", models.CharField(max_length=66, unique=True)),
-                ("raw", models.BinaryField()),
-                ("nonce", models.BigIntegerField()),
-                ("fee", models.JSONField(default=dict)),
-                ("signed_at", models.DateTimeField()),
-                (
-                    "broadcast_at",
-                    models.DateTimeField(
-                        blank=True, help_text="Last time the bytes were handed to the node.", null=True
-                    ),
-                ),
-                (
-                    "batch",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="transactions",
-                        to="ledger.batch",
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('attempt', models.PositiveIntegerField()),
+                ('hash', models.CharField(max_length=66, unique=True)),
+                ('raw', models.BinaryField()),
+                ('nonce', models.BigIntegerField()),
+                ('fee', models.JSONField(default=dict)),
+                ('signed_at', models.DateTimeField()),
+                ('broadcast_at', models.DateTimeField(blank=True, help_text='Last time the bytes were handed to the node.', null=True)),
+                ('batch', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='transactions', to='ledger.batch')),
             ],
             options={
-                "constraints": [
-                    models.UniqueConstraint(fields=("batch", "attempt"), name="attempts_are_numbered")
-                ],
+                'constraints': [models.UniqueConstraint(fields=('batch', 'attempt'), name='attempts_are_numbered')],
             },
         ),
         migrations.CreateModel(
-            name="Offset",
+            name='Offset',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("amount", models.BigIntegerField(help_text="What the cancelled reward paid.")),
-                ("remaining", models.BigIntegerField()),
-                ("reason", models.CharField(max_length=300)),
-                ("created_at", models.DateTimeField()),
-                (
-                    "item",
-                    models.OneToOneField(
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="offset",
-                        to="ledger.outboxitem",
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('amount', models.BigIntegerField(help_text='What the cancelled reward paid.')),
+                ('remaining', models.BigIntegerField()),
+                ('reason', models.CharField(max_length=300)),
+                ('created_at', models.DateTimeField()),
+                ('item', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='offset', to='ledger.outboxitem')),
             ],
             options={
-                "constraints": [
-                    models.CheckConstraint(
-                        condition=models.Q(("remaining__gte", 0), ("remaining__lte", models.F("amount"))),
-                        name="an_offset_stays_in_range",
-                    )
-                ],
+                'constraints': [models.CheckConstraint(condition=models.Q(('remaining__gte', 0), ('remaining__lte', models.F('amount'))), name='an_offset_stays_in_range')],
             },
         ),
         migrations.AddIndex(
-            model_name="outboxitem",
-            index=models.Index(fields=["status", "id"], name="outbox_by_status"),
+            model_name='outboxitem',
+            index=models.Index(fields=['status', 'id'], name='outbox_by_status'),
         ),
         migrations.AddIndex(
-            model_name="outboxitem",
-            index=models.Index(fields=["user", "kind", "id"], name="outbox_by_user"),
+            model_name='outboxitem',
+            index=models.Index(fields=['user', 'kind', 'id'], name='outbox_by_user'),
         ),
         migrations.AddIndex(
-            model_name="outboxitem",
-            index=models.Index(fields=["campaign", "status"], name="outbox_by_campaign"),
+            model_name='outboxitem',
+            index=models.Index(fields=['campaign', 'status'], name='outbox_by_campaign'),
         ),
         migrations.AddIndex(
-            model_name="outboxitem",
-            index=models.Index(fields=["job", "kind"], name="outbox_by_job"),
+            model_name='outboxitem',
+            index=models.Index(fields=['job', 'kind'], name='outbox_by_job'),
         ),
         migrations.AddConstraint(
-            model_name="outboxitem",
-            constraint=models.UniqueConstraint(fields=("kind", "key"), name="a_key_names_one_operation"),
+            model_name='outboxitem',
+            constraint=models.UniqueConstraint(fields=('kind', 'key'), name='a_key_names_one_operation'),
         ),
         migrations.AddIndex(
-            model_name="account",
-            index=models.Index(fields=["kind"], name="account_by_kind"),
+            model_name='account',
+            index=models.Index(fields=['kind'], name='account_by_kind'),
         ),
         migrations.AddConstraint(
-            model_name="account",
-            constraint=models.UniqueConstraint(
-                fields=("owner", "kind"), name="one_account_per_owner_and_kind"
-            ),
+            model_name='account',
+            constraint=models.UniqueConstraint(fields=('owner', 'kind'), name='one_account_per_owner_and_kind'),
         ),
         migrations.AddConstraint(
-            model_name="account",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(
-                        ("balance__lte", 0),
-                        (
-                            "kind__in",
-                            [
-                                ledger.accounting.Kind["ISSUANCE"],
-                                ledger.accounting.Kind["SHORT_AVAILABLE"],
-                                ledger.accounting.Kind["SHORT_BUDGET"],
-                                ledger.accounting.Kind["SHORT_CREDITS"],
-                                ledger.accounting.Kind["SHORT_ESCROW"],
-                            ],
-                        ),
-                    ),
-                    models.Q(
-                        models.Q(
-                            (
-                                "kind__in",
-                                [
-                                    ledger.accounting.Kind["ISSUANCE"],
-                                    ledger.accounting.Kind["SHORT_AVAILABLE"],
-                                    ledger.accounting.Kind["SHORT_BUDGET"],
-                                    ledger.accounting.Kind["SHORT_CREDITS"],
-                                    ledger.accounting.Kind["SHORT_ESCROW"],
-                                ],
-                            ),
-                            _negated=True,
-                        ),
-                        ("balance__gte", 0),
-                    ),
-                    _connector="OR",
-                ),
-                name="balance_has_the_sign_of_its_kind",
-            ),
+            model_name='account',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('balance__lte', 0), ('kind__in', [ledger.accounting.Kind['ISSUANCE'], ledger.accounting.Kind['SHORT_AVAILABLE'], ledger.accounting.Kind['SHORT_BUDGET'], ledger.accounting.Kind['SHORT_CREDITS'], ledger.accounting.Kind['SHORT_ESCROW']])), models.Q(models.Q(('kind__in', [ledger.accounting.Kind['ISSUANCE'], ledger.accounting.Kind['SHORT_AVAILABLE'], ledger.accounting.Kind['SHORT_BUDGET'], ledger.accounting.Kind['SHORT_CREDITS'], ledger.accounting.Kind['SHORT_ESCROW']]), _negated=True), ('balance__gte', 0)), _connector='OR'), name='balance_has_the_sign_of_its_kind'),
         ),
         migrations.AddConstraint(
-            model_name="posting",
-            constraint=models.UniqueConstraint(fields=("entry", "account"), name="an_account_once_per_entry"),
+            model_name='posting',
+            constraint=models.UniqueConstraint(fields=('entry', 'account'), name='an_account_once_per_entry'),
         ),
         migrations.AddConstraint(
-            model_name="posting",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("amount", 0), _negated=True), name="a_posting_moves_something"
-            ),
+            model_name='posting',
+            constraint=models.CheckConstraint(condition=models.Q(('amount', 0), _negated=True), name='a_posting_moves_something'),
         ),
     ]
