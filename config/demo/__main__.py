@@ -147,10 +147,14 @@ def train(
     print(f"  {pcs[cyd.name]} joins late", flush=True)
     ended = training.await_end(honest, job)
 
+    alone = training.start_one_process(stack, release)
+    others = training.start_other_jobs(honest, sponsor)
     training.check_rounds(honest, job, ended, claims)
     training.check_batches(honest, [people[name] for name in ("honest", "copier", "flipper")], job, claims)
-    training.check_against_one_process(stack, release, ended, claims)
-    training.report_earnings(owners, ended, pcs, claims)
+    training.check_against_one_process(alone, ended, claims)
+    all_ended = [ended, *training.check_other_jobs(honest, others, claims)]
+    contributing.await_settlement(owners)
+    training.report_earnings(owners, all_ended, pcs, claims)
     training.fetch_checkpoint(honest, job, stack.var / "downloads", claims)
 
 
