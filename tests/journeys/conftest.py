@@ -50,9 +50,9 @@ def _site(settings, tmp_path) -> None:
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[object]:
     """Playwright keeps an event loop in this thread, which must not stop the ORM from being used here."""
-    playwright = pytest.importorskip("playwright.sync_api")
+    from playwright import sync_api as playwright
     if not Path(CHROMIUM).exists():
-        pytest.skip(f"there is no Chromium at {CHROMIUM}; name one in HYDRA_CHROMIUM")
+        pytest.fail(f"there is no Chromium at {CHROMIUM}; name one in HYDRA_CHROMIUM")
     with pytest.MonkeyPatch.context() as patch, playwright.sync_playwright() as driver:
         patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
