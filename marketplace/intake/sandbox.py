@@ -44,6 +44,7 @@ class _Worker:
     """One process and its pipe. Not thread-safe: Sandbox serialises."""
 
     def __init__(self, limits: DecodeLimits) -> None:
+        self._read = bytearray()  # what came beyond the frame that was asked for
         environment = {"PYTHONPATH": str(ROOT), "PATH": os.environ.get("PATH", ""), "LC_ALL": "C.UTF-8"}
         command = [sys.executable, "-m", "marketplace.intake.decode_worker", json.dumps(asdict(limits))]
         try:
@@ -84,16 +85,17 @@ class _Worker:
     def _exactly(self, count: int, deadline: float) -> bytes:
         assert self.process.stdout is not None  # noqa: S101
         descriptor = self.process.stdout.fileno()
-        data = bytearray()
-        while len(data) < count:
+        while len(self._read) < count:
             left = deadline - time.monotonic()
             if left <= 0 or not select.select([descriptor], [], [], left)[0]:
                 raise _Fault(late=True)
-            chunk = os.read(descriptor, min(count - len(data), 1 << 20))
+            chunk = os.read(descriptor, 1 << 20)
             if not chunk:
                 raise self._dead()
-            data += chunk
-        return bytes(data)
+            self._read += chunk
+        data = bytes(self._read[:count])
+        del self._read[:count]
+        return data
 
     def _dead(self) -> _Fault:
         status = self.process.wait(timeout=10)

@@ -46,16 +46,23 @@ def image_sketch(pixels: Pixels, *, min_side: int) -> dict[str, Any]:
     """
     side = MAX_SIDE if not is_low_resolution(min_side) else min(MAX_SIDE, max(8, min_side // 2 * 2))
     thumb = np.rint(shrink(pixels, side)).astype(np.uint8)
-    colour = pixels.reshape(-1, 3).mean(axis=0) if pixels.ndim == 3 else np.full(3, pixels.mean())
+    own, mirror = thumbnails.perceptual_hashes(thumb)
     return {
         "v": 1,
         "side": side,
         "low": is_low_resolution(min_side),
         "thumb": thumbnails.to_text(thumb),
-        "hash": f"{thumbnails.perceptual_hash(thumb):016x}",
-        "mirror": f"{thumbnails.perceptual_hash(thumb[:, ::-1]):016x}",
-        "colour": [round(float(c), 1) for c in colour],
+        "hash": f"{own:016x}",
+        "mirror": f"{mirror:016x}",
+        "colour": _mean_colour(pixels),
     }
+
+
+def _mean_colour(pixels: Pixels) -> list[float]:
+    if pixels.ndim == 2:
+        return [round(float(pixels.mean()), 1)] * 3
+    rows = pixels.sum(axis=0, dtype=np.uint32)  # rows first: many times faster than over both axes
+    return [round(float(c), 1) for c in rows.sum(axis=0) / (pixels.shape[0] * pixels.shape[1])]
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ def grey(pixels: Pixels) -> NDArray[np.float32]:
 
 def shrink(pixels: Pixels, side: int) -> NDArray[np.float32]:
     """A (side, side) grey copy by area averaging (box filter), whatever the picture's proportions."""
-    image = Image.fromarray(np.clip(np.rint(grey(pixels)), 0, 255).astype(np.uint8))
+    image = Image.fromarray(pixels).convert("L")
     resample = Image.Resampling.BOX if min(image.size) >= side else Image.Resampling.BILINEAR
     return np.asarray(image.resize((side, side), resample), dtype=np.float32)
 

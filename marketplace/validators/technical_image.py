@@ -89,12 +89,10 @@ def _size_problems(width: int, height: int, min_side: int) -> list[Problem]:
 def _information_problems(
     light: NDArray[np.float32], pixels: Pixels, measures: dict[str, float]
 ) -> list[Problem]:
-    spread = float(
-        np.asarray(pixels, dtype=np.float32)
-        .reshape(-1, pixels.shape[2] if pixels.ndim == 3 else 1)
-        .std(axis=0)
-        .max()
-    )
+    # The brightness is a mean of the channels, so it never spreads more than all of them.
+    spread = measures["spread"]
+    if spread < FLAT_SPREAD and pixels.ndim == 3:
+        spread = float(pixels.reshape(-1, 3).std(axis=0).max())
     if spread < FLAT_SPREAD:
         return [(BAD, 0.0, f"Low information: one flat tone (brightness varies by {spread:.1f} of 255).")]
     if measures["entropy_bits"] < ENTROPY_BITS and "sharpness" in measures:

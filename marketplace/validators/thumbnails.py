@@ -17,6 +17,7 @@ Thumbs = NDArray[np.uint8]  # (n, side, side)
 SHIFTS = [(dy, dx) for dy in (-1, 0, 1) for dx in (-1, 0, 1)]
 VARIANTS = 2 * len(SHIFTS)  # 0-8 are moves by up to a pixel, 9-17 the same of the mirror image
 COARSE = 7  # frequencies kept a direction; blurred by 1.2 pixels, a thumbnail has next to nothing above
+ODD_TURN = np.array([1.0, -1.0] * 4)  # mirrored, the odd cosines along a row change their sign
 _LETTERS = np.frombuffer(
     b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~", dtype=np.uint8
 )
@@ -38,14 +39,25 @@ def from_texts(texts: list[str], side: int) -> Thumbs:
     return words.astype(">u4").view(np.uint8).reshape(len(texts), side, side)
 
 
-def perceptual_hash(thumb: NDArray[Any]) -> int:
-    """64 bits: which of the 8 × 8 lowest DCT coefficients exceed their median.
+def perceptual_hashes(thumb: NDArray[Any]) -> tuple[int, int]:
+    """Of the thumbnail and of its mirror image: which of the 8 × 8 lowest DCT coefficients exceed their median.
 
     Source: the pHash of Zauner, "Implementation and Benchmarking of Perceptual Image Hash Functions", 2010.
     """
-    low = fft.dctn(np.asarray(thumb, dtype=np.float64), norm="ortho")[:8, :8]
-    bits = (low > np.median(low.ravel()[1:])).ravel()
-    return int.from_bytes(np.packbits(bits).tobytes(), "big")
+    matrix = _lowest(thumb.shape[0])
+    low = np.round(matrix @ np.asarray(thumb, dtype=np.float64) @ matrix.T, 6)  # what should be zero is zero
+    return _median_bits(low), _median_bits(low * ODD_TURN)
+
+
+@lru_cache(maxsize=8)
+def _lowest(side: int) -> NDArray[np.float64]:
+    return np.asarray(fft.dct(np.eye(side), axis=0, norm="ortho")[:8])
+
+
+def _median_bits(low: NDArray[np.float64]) -> int:
+    """The first coefficient, the mean, is no part of the median. Of 63 the middle one is the 32nd."""
+    median = np.partition(low.ravel()[1:], 31)[31]
+    return int.from_bytes(np.packbits(low > median).tobytes(), "big")
 
 
 @lru_cache(maxsize=8)
