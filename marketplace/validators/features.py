@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -33,7 +34,9 @@ def image_features(images: Sequence[Pixels], *, min_side: int) -> NDArray[np.flo
         return np.zeros((0, 1), dtype=np.float32)
     if not is_low_resolution(min_side) and embeddings.is_available():
         return embeddings.embed(images)
-    return np.stack([_pixel_features(pixels) for pixels in images])
+    thumbs = np.stack([shrink(pixels, SIDE) for pixels in images]) / 255.0
+    colours = np.stack([_colours(pixels) for pixels in images])
+    return np.concatenate([gradient_directions(thumbs), 0.25 * colours], axis=1)
 
 
 def features_name(modality: str, min_side: int = 0) -> str:
@@ -44,37 +47,39 @@ def features_name(modality: str, min_side: int = 0) -> str:
     return {"text": "hashed words and characters/1"}.get(modality, "scaled and one-hot/1")
 
 
-def _pixel_features(pixels: Pixels) -> NDArray[np.float32]:
-    """Gradient directions, and a little of the colours. Shape (CELLS² · ORIENTATIONS + 48,)."""
-    return np.concatenate([gradient_directions(shrink(pixels, SIDE) / 255.0), 0.25 * _colours(pixels)])
-
-
 def _colours(pixels: Pixels) -> NDArray[np.float32]:
     """Mean colour of 4 × 4 fields, -1 to 1. Shape (48,)."""
     image = Image.fromarray(pixels).convert("RGB").resize((4, 4), Image.Resampling.BOX)
     return np.asarray(image, dtype=np.float32).ravel() / 127.5 - 1.0
 
 
-def gradient_directions(thumb: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Histogram of oriented gradients, one L2-normalised vector. Shape (CELLS² · ORIENTATIONS,).
+def gradient_directions(thumbs: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Histograms of oriented gradients, L2-normalised. (n, SIDE, SIDE) → (n, CELLS² · ORIENTATIONS).
 
     Source: Dalal and Triggs, "Histograms of oriented gradients for human detection", CVPR 2005; with signed
     directions, square roots, and cells that fade into one another (400 digits: 96 % right, hard cells 94 %).
     """
-    dy, dx = np.gradient(thumb)
+    dy, dx = np.gradient(thumbs, axis=(1, 2))
     size = np.hypot(dx, dy)
-    turn = (np.arctan2(dy, dx) / (2 * np.pi) * ORIENTATIONS) % ORIENTATIONS
-    low = np.floor(turn).astype(int) % ORIENTATIONS
-    share = turn - np.floor(turn)
-    planes = np.zeros((ORIENTATIONS, SIDE, SIDE))
-    rows, columns = np.indices((SIDE, SIDE))
-    planes[low, rows, columns] = size * (1 - share)
-    planes[(low + 1) % ORIENTATIONS, rows, columns] += size * share
+    turn = np.arctan2(dy, dx) * (ORIENTATIONS / (2 * np.pi))
+    below = np.floor(turn)
+    upper = size * (turn - below)
+    lower, direction = size - upper, below.astype(np.int8) % ORIENTATIONS
+    cells = _cells()
+    bins = np.empty((len(thumbs), ORIENTATIONS, CELLS, CELLS), dtype=np.float32)
+    for number in range(ORIENTATIONS):  # each gradient counts in the two directions that it lies between
+        plane = lower * (direction == number) + upper * (direction == (number - 1) % ORIENTATIONS)
+        bins[:, number] = cells @ plane @ cells.T
+    flat = np.sqrt(np.maximum(bins, 0)).reshape(len(thumbs), -1)
+    return np.asarray(flat / np.maximum(np.linalg.norm(flat, axis=1, keepdims=True), 1e-6))
+
+
+@lru_cache(maxsize=1)
+def _cells() -> NDArray[np.float32]:
+    """Blurs a direction's plane and reads it at the cells' centres. (CELLS, SIDE)."""
     cell = SIDE / CELLS
-    soft = ndimage.gaussian_filter(planes, (0, cell / 2, cell / 2))
     centres = ((np.arange(CELLS) + 0.5) * cell).astype(int)
-    bins = np.sqrt(np.maximum(soft[:, centres][:, :, centres], 0)).ravel()
-    return np.asarray(bins / max(float(np.linalg.norm(bins)), 1e-6), dtype=np.float32)
+    return np.asarray(ndimage.gaussian_filter1d(np.eye(SIDE), cell / 2, axis=0)[centres], dtype=np.float32)
 
 
 def text_features(texts: Sequence[str]) -> sparse.csr_matrix:
