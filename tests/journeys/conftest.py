@@ -51,6 +51,7 @@ def _site(settings, tmp_path) -> None:
 def chromium() -> Iterator[object]:
     """Playwright keeps an event loop in this thread, which must not stop the ORM from being used here."""
     from playwright import sync_api as playwright
+
     if not Path(CHROMIUM).exists():
         pytest.fail(f"there is no Chromium at {CHROMIUM}; name one in HYDRA_CHROMIUM")
     with pytest.MonkeyPatch.context() as patch, playwright.sync_playwright() as driver:
