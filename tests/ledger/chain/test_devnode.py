@@ -5,6 +5,8 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -90,7 +92,7 @@ def test_sigterm_saves_all_and_kill_9_costs_what_came_after(start: Callable[...,
     assert node.head() == node.note() == saved
     node.ask("anvil_mine", "0x2")
     assert node.end(signal.SIGKILL) == -signal.SIGKILL
-    assert is_free(node.port), "an orphan still holds the port"
+    assert becomes_free(node.port), "an orphan still holds the port"
 
     node = start()
     assert node.head() == node.note() == saved
@@ -141,9 +143,19 @@ def test_a_page_of_another_site_cannot_command_the_node(anvil: AnvilNode) -> Non
         pass
 
 
-def is_free(port: int) -> bool:
+def becomes_free(port: int, limit_s: float = 10.0) -> bool:
+    """The kernel ends the child some moments after its parent."""
+    deadline = time.monotonic() + limit_s
+    while is_listening(port):
+        if time.monotonic() > deadline:
+            return False
+        threading.Event().wait(0.02)
+    return True
+
+
+def is_listening(port: int) -> bool:
     with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) != 0
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def test_a_port_in_use_is_told_with_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
