@@ -201,7 +201,7 @@ def _check_safetensors(content: bytes) -> None:
         header = json.loads(content[8 : 8 + length])
         if not isinstance(header, dict):
             raise ValueError("the header is no object")
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidInput("This is no safetensors file.", fields={"file": str(error)}) from error
 
 

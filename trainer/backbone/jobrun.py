@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import json
 import logging
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -187,15 +188,15 @@ class JobRun:
             self._evaluating = asyncio.create_task(asyncio.to_thread(self._measure, twin, step))
 
     def _measure(self, model: Any, step: int) -> None:
-        measured = self.replica.recipe.evaluate(model, self.test)
+        measured = finite(self.replica.recipe.evaluate(model, self.test))
         self.metrics = {**measured, "step": step}
         self._measured_step = step
         at = iso(self.place.clock.wall())
         point = {"step": step, "loss": measured["loss"], "accuracy": measured["accuracy"], "at": at}
         self.place.outbox.put(f"/network/jobs/{self.ticket.id}/metrics", {"points": [point]})
         log.info(
-            "job %s step %d: held-out accuracy %.4f, loss %.4f",
-            self.ticket.id[:8], step, measured["accuracy"], measured["loss"],
+            "job %s step %d: held-out accuracy %s, loss %s",
+            self.ticket.id[:8], step, shown(measured["accuracy"]), shown(measured["loss"]),
         )  # fmt: skip
 
     async def end(self, reason: str) -> None:
@@ -248,3 +249,19 @@ class JobRun:
             release=self.ticket.release, release_sha256=self.manifest_sha256,
         )  # fmt: skip
         return encode(self.replica.model, about)
+
+
+def finite(measured: Mapping[str, Any]) -> dict[str, Any]:
+    """The same with None for what is no number: JSON has no NaN, and a model that diverged has to be told all the same.
+
+    >>> finite({"loss": float("nan"), "accuracy": 0.1})
+    {'loss': None, 'accuracy': 0.1}
+    """
+    return {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in measured.items()
+    }
+
+
+def shown(value: float | None) -> str:
+    return "not a number" if value is None else f"{value:.4f}"

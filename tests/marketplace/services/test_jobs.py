@@ -18,6 +18,8 @@ from tests.marketplace.world import HYD, accepted_items, make_user
 SPEC_PRICE = 200_000  # nano a sample, text-hashed-bow
 LIMIT = STEPS * BATCH * SPEC_PRICE
 
+NESTED = (100_000).to_bytes(8, "little") + b"[" * 100_000  # deeper than a parser follows
+
 
 @pytest.fixture
 def world(db) -> World:
@@ -282,7 +284,11 @@ def test_only_the_newest_checkpoint_is_kept(job, django_capture_on_commit_callba
     assert newest.metrics == {"loss": 1.0}
 
 
-@pytest.mark.parametrize("content", [b"", b"\x80\x04pickle", b"\xff" * 16, b"\x02" + bytes(7) + b"[]"])
+@pytest.mark.parametrize(
+    "content",
+    [NESTED, b"", b"\x80\x04pickle", b"\xff" * 16, b"\x02" + bytes(7) + b"[]"],
+    ids=lambda content: f"{len(content)} bytes",
+)
 def test_what_is_no_safetensors_is_refused(job, content):
     with pytest.raises(InvalidInput):
         jobs.attach_checkpoint(job, step=1, content=content)

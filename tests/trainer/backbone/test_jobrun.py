@@ -8,7 +8,7 @@ import pytest
 from tests.trainer.releases import RELEASE, make_release
 from tests.trainer.running import run
 from trainer.backbone.folder import JobFolder
-from trainer.backbone.jobrun import JobRun, Place, Ticket
+from trainer.backbone.jobrun import JobRun, Place, Ticket, finite
 from trainer.clock import ManualClock
 from trainer.config import BackboneSettings
 from trainer.errors import BadMessage, ReleaseInvalid
@@ -223,3 +223,15 @@ def test_terms_are_never_used_twice_even_after_a_restart(tmp_path):
     terms = [JobFolder(tmp_path, "j").next_term() for _ in range(3)]
     assert terms == [1, 2, 3]
     assert JobFolder(tmp_path, "other").next_term() == 1
+
+
+def test_a_loss_that_is_no_number_is_told_as_none():
+    assert finite({"loss": float("inf"), "accuracy": 0.1, "per_class": {}}) == {
+        "loss": None,
+        "accuracy": 0.1,
+        "per_class": {},
+    }
+
+
+def test_finite_figures_stay_as_they_are():
+    assert finite({"loss": 0.5, "step": 3}) == {"loss": 0.5, "step": 3}
