@@ -36,3 +36,8 @@ def advance_jobs() -> int:
 @shared_task
 def requeue_stale() -> int:
     return recovery.requeue_stale()
+
+
+@shared_task
+def forget_answers() -> int:
+    return recovery.forget_answers()

@@ -188,6 +188,7 @@ CELERY_BEAT_SCHEDULE = {
         ("apply-settlements", "apply_settlements", 2.0),
         ("advance-jobs", "advance_jobs", 2.0),
         ("requeue-stale", "requeue_stale", 15.0),
+        ("forget-answers", "forget_answers", 86_400.0),
     ]
 }
 # A validation without a sign of life for so long has lost its worker.

@@ -5,12 +5,13 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.utils import timezone
 
-from marketplace.models import Campaign, Item, Release, Submission
+from marketplace.models import Campaign, IdempotentRequest, Item, Release, Submission
 from marketplace.rules.admission import BUDGET_EXHAUSTED
 from marketplace.services.queue import enqueue
 
 QUEUED_S = 30  # a message that was not lost is normally consumed sooner; a second one does no harm
 BUILDING_S = 300
+ANSWERS_KEPT = timedelta(days=30)  # nobody repeats a request after that
 AGAIN_S = 30  # what was sent only to be sure need not pile up behind a busy worker
 
 
@@ -63,3 +64,9 @@ def _unpaid_acceptances() -> int:
     for key in keys:
         enqueue("accept_waiting", key, expires_s=AGAIN_S)
     return len(keys)
+
+
+def forget_answers(*, now: datetime | None = None) -> int:
+    """Deletes old answers kept for repeated requests. Returns: how many."""
+    old = IdempotentRequest.objects.filter(created_at__lt=(now or timezone.now()) - ANSWERS_KEPT)
+    return old.delete()[0]

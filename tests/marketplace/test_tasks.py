@@ -1,12 +1,16 @@
 """Tasks are thin, are sent after the commit only, and the beat names tasks that exist (S16)."""
 
+from datetime import timedelta
+
 import pytest
 from celery import current_app
 from django.conf import settings
 from django.db import transaction
+from django.utils import timezone
 
 from marketplace import tasks
-from marketplace.models import Release
+from marketplace.models import IdempotentRequest, Release
+from marketplace.services import recovery
 from marketplace.services.queue import enqueue
 from tests.marketplace.world import accepted_items, picture, send
 
@@ -22,7 +26,8 @@ def sent(monkeypatch) -> list[tuple]:
 def test_the_beat_names_tasks_that_exist():
     names = {entry["task"] for entry in settings.CELERY_BEAT_SCHEDULE.values()}
     assert names == {
-        f"marketplace.tasks.{name}" for name in ("apply_settlements", "advance_jobs", "requeue_stale")
+        f"marketplace.tasks.{name}"
+        for name in ("apply_settlements", "advance_jobs", "requeue_stale", "forget_answers")
     }
     assert names <= current_app.tasks.keys()
 
@@ -69,3 +74,12 @@ def test_tasks_do_the_work(shapes, ben):
     assert tasks.build_release(release.pk)
     assert tasks.accept_waiting(shapes.pk) == tasks.apply_settlements() == tasks.advance_jobs() == 0
     assert tasks.requeue_stale() == 0
+
+
+def test_answers_to_repeated_requests_are_kept_for_a_month(ben):
+    now = timezone.now()
+    for key, days in (("old", 31), ("young", 29)):
+        row = IdempotentRequest.objects.create(user=ben, door="jobs", key=key, body_sha256="0" * 64)
+        IdempotentRequest.objects.filter(pk=row.pk).update(created_at=now - timedelta(days=days))
+    assert recovery.forget_answers(now=now) == 1
+    assert IdempotentRequest.objects.get().key == "young"
