@@ -1,23 +1,45 @@
-"""Writing many rows by prepared statements: a tenth of the time that bulk_create and bulk_update take to build SQL.
+"""Making and writing many rows: a tenth of the time that bulk_create and bulk_update take to build SQL.
 
 For rows whose primary keys the caller does not need. Says nothing about what may be written; `where` makes every
 update a compare-and-set.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from operator import attrgetter
+from typing import Any, TypeAlias, TypeVar
 
 from django.db import connections, router
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import Field, Model
+from django.db.models import DateTimeField, Field, JSONField, Model
 
 AnyField: TypeAlias = "Field[Any, Any]"
+Row = TypeVar("Row", bound=Model)
+# What both databases take as it is, by the kind of column: asking each field about each value is half of the cost.
+AS_IT_IS: dict[str, type] = {
+    "CharField": str, "TextField": str, "FloatField": float, "BooleanField": bool, "ForeignKey": int,
+    "BigIntegerField": int, "PositiveIntegerField": int, "PositiveSmallIntegerField": int,
+}  # fmt: skip
+
+
+def new_row(model: type[Row], values: Mapping[str, Any]) -> Row:
+    """Means `model(**values)`, in a third of the time. Names are of columns: `item_id`, not `item`."""
+    defaults = _defaults(model)
+    if not defaults.keys() >= values.keys():
+        raise TypeError(f"{model.__name__} has no columns {sorted(values.keys() - defaults.keys())}")
+    return model(*[values[name] if name in values else default() for name, default in defaults.items()])
+
+
+@cache
+def _defaults(model: type[Model]) -> dict[str, Callable[[], Any]]:
+    return {field.attname: field.get_default for field in model._meta.concrete_fields}
 
 
 def insert_rows(rows: Sequence[Model], *, ignore_conflicts: bool = False) -> None:
     """Inserts rows of one model; their objects keep `pk` None. Signals and `save` are passed by, as in bulk_create.
 
-    `ignore_conflicts` leaves out rows that a unique constraint refuses.
+    Dates that a row gets when it is added are the same for all. `ignore_conflicts` leaves out rows that a unique
+    constraint refuses.
     """
     if not rows:
         return
@@ -27,11 +49,11 @@ def insert_rows(rows: Sequence[Model], *, ignore_conflicts: bool = False) -> Non
     places = ", ".join(["%s"] * len(fields))
     tail = " ON CONFLICT DO NOTHING" if ignore_conflicts else ""
     table = connection.ops.quote_name(rows[0]._meta.db_table)
-    values = [
-        [field.get_db_prep_save(field.pre_save(row, True), connection) for field in fields] for row in rows
-    ]
+    columns = [_column(connection, field, rows, adding=True) for field in fields]
     with connection.cursor() as cursor:
-        cursor.executemany(f"INSERT INTO {table} ({names}) VALUES ({places}){tail}", values)
+        cursor.executemany(
+            f"INSERT INTO {table} ({names}) VALUES ({places}){tail}", list(zip(*columns, strict=True))
+        )
 
 
 def update_rows(
@@ -49,14 +71,44 @@ def update_rows(
     sets = ", ".join(f"{_quoted(connection, field)} = %s" for field in changed)
     tests = " AND ".join(f"{_quoted(connection, field)} = %s" for field in (key, *guards))
     table = connection.ops.quote_name(rows[0]._meta.db_table)
+    columns = [_column(connection, field, rows, adding=False) for field in changed]
     fixed = [known[name].get_db_prep_save(value, connection) for name, value in (where or {}).items()]
     values = [
-        [*(field.get_db_prep_save(getattr(row, field.attname), connection) for field in changed), row.pk, *fixed]
-        for row in rows
-    ]  # fmt: skip
+        (*row, key_value, *fixed)
+        for row, key_value in zip(zip(*columns, strict=True), (row.pk for row in rows), strict=True)
+    ]
     with connection.cursor() as cursor:
         cursor.executemany(f"UPDATE {table} SET {sets} WHERE {tests}", values)
         return int(cursor.rowcount)
+
+
+def _column(
+    connection: BaseDatabaseWrapper, field: AnyField, rows: Sequence[Model], *, adding: bool
+) -> list[Any]:
+    """What the driver gets for one field of all rows: as get_db_prep_save says, which plain values do not need."""
+    if adding and (getattr(field, "auto_now_add", False) or getattr(field, "auto_now", False)):
+        at = field.pre_save(rows[0], True)
+        for row in rows[1:]:
+            setattr(row, field.attname, at)
+    values = map(attrgetter(field.attname), rows)
+    prepare = _preparation(connection, field)
+    plain = AS_IT_IS.get(field.get_internal_type())
+    return [value if value is None or type(value) is plain else prepare(value) for value in values]
+
+
+def _preparation(connection: BaseDatabaseWrapper, field: AnyField) -> Callable[[Any], Any]:
+    if isinstance(field, JSONField):
+        encoder, adapt = field.encoder, connection.ops.adapt_json_value
+
+        def prepare_json(value: Any) -> Any:
+            if type(value) in (dict, list):
+                return adapt(value, encoder)
+            return field.get_db_prep_save(value, connection)
+
+        return prepare_json
+    if isinstance(field, DateTimeField):  # many rows, few moments
+        return cache(lambda value: field.get_db_prep_save(value, connection))
+    return lambda value: field.get_db_prep_save(value, connection)
 
 
 def _connection_of(row: Model) -> BaseDatabaseWrapper:

@@ -13,6 +13,8 @@ from typing import Any
 
 TAG = b"hydra-evidence/1"
 EMPTY_ROOT = bytes(32)
+PLAIN = frozenset({str, int, bool, type(None)})
+CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 DECIMALS = 6  # measures differ in their last bits between processors; a digest must not
 
 
@@ -52,13 +54,23 @@ class Statement:
 
 def plain(value: Any) -> Any:
     """JSON whose numbers survive a database and another language: finite, rounded, whole floats as integers."""
-    if isinstance(value, bool) or value is None or isinstance(value, str | int):
+    kind = type(value)  # exact types first: an item has dozens of numbers, and asking for Mapping is dear
+    if kind in PLAIN:
+        return value
+    if kind is float:
+        return _plain_number(value)
+    if kind is dict:
+        return {str(name): plain(inner) for name, inner in value.items()}
+    if isinstance(value, str | int):
         return value
     if isinstance(value, Mapping):
         return {str(name): plain(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [plain(inner) for inner in (sorted(value) if isinstance(value, set | frozenset) else value)]
-    number = float(value)
+    return _plain_number(float(value))
+
+
+def _plain_number(number: float) -> int | float | None:
     if not math.isfinite(number):
         return None
     rounded = round(number, DECIMALS)
@@ -67,9 +79,7 @@ def plain(value: Any) -> Any:
 
 def canonical_json(value: Any) -> bytes:
     """Keys sorted, no spaces, UTF-8: one value has one encoding."""
-    return json.dumps(
-        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-    ).encode()
+    return CANONICAL.encode(value).encode()
 
 
 def leaf_of(digest: str) -> bytes:

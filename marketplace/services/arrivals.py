@@ -8,9 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
+from uuid import UUID
 
 from django.conf import settings
-from django.db.models import Max
+from django.db.models import Max, Prefetch, prefetch_related_objects
 
 from marketplace.errors import Conflict, InvalidInput, TooLarge
 from marketplace.intake import (
@@ -29,7 +30,7 @@ from marketplace.intake import (
     safe_name,
 )
 from marketplace.models import Campaign, Item, Modality, Submission
-from marketplace.models.writing import insert_rows
+from marketplace.models.writing import insert_rows, new_row
 from marketplace.rules.schema import clean_name
 from marketplace.services import storage
 
@@ -138,21 +139,20 @@ def read_items(campaign: Campaign, file: ReceivedFile, path: Path) -> list[Item]
 
 def _item_of(campaign: Campaign, entry: Entry) -> Item:
     attributes = {clean_name(name): clean_name(value) for name, value in entry.attributes.items()}
-    item = Item(
-        name=safe_name(entry.name),
-        locator=entry.locator[:300],
-        label=entry.label,
-        text=entry.text,
-        row=dict(entry.row) if entry.row is not None else None,
-        attributes=attributes,
-        state=Item.State.PENDING,
-    )
+    values = {
+        "name": safe_name(entry.name),
+        "locator": entry.locator[:300],
+        "label": entry.label,
+        "text": entry.text,
+        "row": dict(entry.row) if entry.row is not None else None,
+        "attributes": attributes,
+    }
     if entry.kind != "data":
-        item.state = Item.State.IGNORED if entry.kind == "ignored" else Item.State.REJECTED
-        item.reason = entry.reason[:500]
+        state = Item.State.IGNORED if entry.kind == "ignored" else Item.State.REJECTED
+        values |= {"state": state.value, "reason": entry.reason[:500]}
     elif fault := _attribute_fault(campaign, attributes):
-        item.state, item.reason = Item.State.REJECTED, fault[:500]
-    return item
+        values |= {"state": Item.State.REJECTED.value, "reason": fault[:500]}
+    return new_row(Item, values)
 
 
 def _keep_image(item: Item, content: bytes | Refusal) -> None:
@@ -189,7 +189,7 @@ def insert(submission: Submission, items: Sequence[Item]) -> list[Item]:
     """
     last = submission.items.aggregate(last=Max("position"))["last"]
     for position, item in enumerate(items, start=0 if last is None else last + 1):
-        item.submission, item.campaign = submission, submission.campaign
+        item.submission_id, item.campaign_id = submission.pk, submission.campaign_id
         item.contributor_id = submission.contributor_id
         item.position = position
     waiting = [item for item in items if item.state == Item.State.PENDING and item.original_sha256]
@@ -201,22 +201,31 @@ def insert(submission: Submission, items: Sequence[Item]) -> list[Item]:
         waiting = _insert_live(submission.campaign_id, waiting)
     if waiting:
         raise Conflict("The same content is being changed by others at this moment; send the file again.")
+    _complete(submission, items)
+    return list(items)
+
+
+def _complete(submission: Submission, items: Sequence[Item]) -> None:
+    """Lets the objects know the keys that their rows got, and what they refer to."""
     first = items[0].position if items else 0
-    rows = Item.objects.filter(submission=submission, position__gte=first).order_by("position")
-    return list(rows.select_related("duplicate_of")[: len(items)])
+    keys = dict(submission.items.filter(position__gte=first).values_list("position", "pk"))
+    for item in items:
+        item.pk, item.submission, item.campaign = keys[item.position], submission, submission.campaign
+        item._state.adding = False
+    twins = [item for item in items if item.duplicate_of_id is not None]
+    for start in range(0, len(twins), LOOKUP):
+        winners = Prefetch("duplicate_of", Item.objects.defer("measures", "features"))
+        prefetch_related_objects(twins[start : start + LOOKUP], winners)
 
 
 def _insert_live(campaign_id: int, items: list[Item]) -> list[Item]:
     """Saves the first of each content as pending and the rest as its duplicates; returns what lost a race twice."""
-    taken = find_live(campaign_id, {item.original_sha256 for item in items})
     firsts: dict[str, Item] = {}
     for item in items:
-        if item.original_sha256 not in taken:
-            firsts.setdefault(item.original_sha256, item)
+        firsts.setdefault(item.original_sha256, item)
     # In ascending order, so that two uploads of the same files wait for each other instead of dead-locking.
-    ordered = [firsts[digest] for digest in sorted(firsts)]
-    insert_rows(ordered, ignore_conflicts=True)
-    live = find_live(campaign_id, {item.original_sha256 for item in items})
+    insert_rows([firsts[digest] for digest in sorted(firsts)], ignore_conflicts=True)
+    live = find_live(campaign_id, firsts)
     twins, lost = [], []
     for item in items:
         winner = live.get(item.original_sha256)
@@ -228,8 +237,18 @@ def _insert_live(campaign_id: int, items: list[Item]) -> list[Item]:
     return lost
 
 
-def as_duplicate(item: Item, of: Item) -> Item:
-    item.state, item.duplicate_of = Item.State.DUPLICATE, of
+@dataclass(frozen=True)
+class Live:
+    """What a duplicate needs to know of the item that has its bytes already."""
+
+    pk: int
+    public_id: UUID
+    submission_id: int
+    name: str
+
+
+def as_duplicate(item: Item, of: Live) -> Item:
+    item.state, item.duplicate_of_id = Item.State.DUPLICATE.value, of.pk
     if of.submission_id == item.submission_id:
         item.reason = f"The same content as “{of.name[:200]}” of this submission."
     else:
@@ -237,13 +256,13 @@ def as_duplicate(item: Item, of: Item) -> Item:
     return item
 
 
-def find_live(campaign_id: int, digests: Iterable[str]) -> dict[str, Item]:
-    """The live item of each of these original hashes, with what a duplicate needs to know of it."""
+def find_live(campaign_id: int, digests: Iterable[str]) -> dict[str, Live]:
+    """The live item of each of these original hashes."""
     wanted, found = sorted(digests), {}
     for start in range(0, len(wanted), LOOKUP):
         rows = Item.objects.filter(
             campaign_id=campaign_id, original_sha256__in=wanted[start : start + LOOKUP], state__in=LIVE
         )
-        for row in rows.only("public_id", "original_sha256", "name", "submission_id"):
-            found[row.original_sha256] = row
+        for row in rows.values_list("original_sha256", "pk", "public_id", "submission_id", "name"):
+            found[row[0]] = Live(*row[1:])
     return found

@@ -5,6 +5,7 @@ from hashlib import sha256
 from typing import Any
 
 from marketplace.models import Campaign, Evidence, Item, Submission
+from marketplace.models.writing import new_row
 from marketplace.rules.admission import Sign, check_of
 from marketplace.rules.evidence import Statement, canonical_json
 from marketplace.validators.finding import Finding
@@ -13,7 +14,7 @@ from marketplace.validators.finding import Finding
 def evidence_row(
     subject: Item | Submission | Campaign, finding: Finding, *, input_sha256: str = ""
 ) -> Evidence:
-    """An unsaved row for the finding, with the digest of its canonical JSON."""
+    """An unsaved row for the finding about something saved, with the digest of its canonical JSON."""
     kind = type(subject).__name__.lower()
     statement = Statement(
         subject=f"{kind}:{subject.public_id}",
@@ -30,7 +31,7 @@ def evidence_row(
     content = statement.as_json()
     digest = sha256(canonical_json(content)).hexdigest()
     del content["subject"]
-    return Evidence(digest=digest, **{kind: subject}, **content)
+    return new_row(Evidence, {**content, f"{kind}_id": subject.pk, "digest": digest})
 
 
 def statement_of(evidence: Evidence, subject: str) -> Statement:

@@ -15,7 +15,7 @@ from ledger import service as ledger
 from ledger.service import RewardRequest
 from marketplace.errors import BudgetShort, Conflict
 from marketplace.models import Campaign, Evidence, Item, User, Verdict
-from marketplace.models.writing import insert_rows, update_rows
+from marketplace.models.writing import insert_rows, new_row, update_rows
 from marketplace.rules import evidence as proofs
 from marketplace.rules import reward as rewards
 from marketplace.rules.admission import BUDGET_EXHAUSTED, RECEIPT, fill_policy
@@ -47,7 +47,7 @@ class Ruling:
     outcome: str
     reason: str
     moderator: User | None = None
-    duplicate_of: Item | None = None
+    duplicate_of_id: int | None = None
 
 
 EvidenceOf = Mapping[int, Sequence[Evidence]]
@@ -161,14 +161,15 @@ def _next_sequences(rulings: Sequence[Ruling]) -> dict[int, int]:
 
 
 def _verdict(campaign: Campaign, ruling: Ruling, sequence: int) -> Verdict:
-    return Verdict(
-        item=ruling.item,
-        sequence=sequence,
-        outcome=ruling.outcome,
-        moderator=ruling.moderator,
-        reason=ruling.reason[:500],
-        policy_version=campaign.policy_version,
-    )
+    values = {
+        "item_id": ruling.item.pk,
+        "sequence": sequence,
+        "outcome": ruling.outcome,
+        "moderator_id": ruling.moderator.pk if ruling.moderator else None,
+        "reason": ruling.reason[:500],
+        "policy_version": campaign.policy_version,
+    }
+    return new_row(Verdict, values)
 
 
 def _receipt(item: Item, reward: Reward, campaign: Campaign) -> Evidence:
@@ -184,8 +185,8 @@ def _set_fields(ruling: Ruling, reward: Reward | None, sequence: int, now: datet
     item.reason = ruling.reason[:500]
     item.needs_review = ruling.outcome == Outcome.NEEDS_REVIEW
     item.decided_at = None if item.needs_review else now
-    if ruling.duplicate_of is not None:
-        item.duplicate_of = ruling.duplicate_of
+    if ruling.duplicate_of_id is not None:
+        item.duplicate_of_id = ruling.duplicate_of_id
     if reward is not None:
         item.quality, item.novelty, item.scarcity = (factor.value for factor in reward.factors)
     if ruling.outcome == Outcome.ACCEPTED and reward is not None:
@@ -207,7 +208,7 @@ def _write(rulings: Sequence[Ruling], verdicts: Sequence[Verdict], before: Mappi
             written = sum(
                 update_rows(items, ITEM_FIELDS, where={"state": state}) for state, items in groups.items()
             )
-            Verdict.objects.bulk_create(verdicts, batch_size=500)
+            insert_rows(verdicts)
     except IntegrityError as error:
         raise Conflict(
             "Another decision came first, or the same content is already accepted in another item."

@@ -128,13 +128,13 @@ def _decide(
     for item in locked:
         _check_state(item, seen[item.pk], outcome)
     evidence = load_evidence(locked)
-    verdicts: dict[int, Verdict] = {}
+    made: dict[int, Verdict] = {}
     for campaign in campaigns:
         own = [item for item in locked if item.campaign_id == campaign.pk]
         rulings = [Ruling(item, outcome, reason, moderator) for item in own]
         for verdict in apply_rulings(campaign, rulings, evidence, now=now):
-            verdicts[verdict.item_id] = verdict
-    return [verdicts[item.pk] for item in items]
+            made[verdict.item_id] = verdict
+    return _answered([str(made[item.pk].public_id) for item in items])
 
 
 def _check_state(item: Item, seen: str, outcome: str) -> None:

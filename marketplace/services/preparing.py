@@ -2,8 +2,10 @@
 work is not done again. What the numbers mean for a verdict is services.validation's.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
@@ -23,28 +25,29 @@ from marketplace.validators import (
     technical_text,
 )
 from marketplace.validators.finding import BAD, Finding
-from marketplace.validators.pixels import read_png
+from marketplace.validators.pixels import Pixels, read_png
 
 BATCH = {Modality.IMAGE: 64, Modality.TEXT: 500, Modality.TABULAR: 1000}
 FIELDS = ("content_sha256", "served_key", "width", "height", "measures", "features")
 
 
-def prepare(lease: Lease, watch: Stopwatch) -> None:
-    """Measures every pending item of the submission that has no measures yet. Raises: LeaseLost, SandboxUnavailable."""
+def prepare(lease: Lease, watch: Stopwatch) -> list[Item]:
+    """Measures every pending item of the submission that has no measures yet.
+
+    Returns: all pending items with their measures, in order. Raises: LeaseLost, SandboxUnavailable.
+    """
     campaign = lease.submission.campaign
-    total = lease.submission.items.filter(state=Item.State.PENDING).count()
-    done = 0
-    for batch in _batches(lease, watch):
-        if campaign.modality == Modality.IMAGE:
-            _prepare_images(campaign, batch, watch)
-        elif campaign.modality == Modality.TEXT:
-            _prepare_texts(batch, watch)
-        else:
-            _prepare_rows(campaign, batch, watch)
-        done += len(batch)
-        with watch.part("database"), transaction.atomic():
-            lease.renew(f"Measured {done:,} of {total:,}")
-            update_rows(batch, FIELDS, where={"state": Item.State.PENDING})
+    pending = lease.submission.items.filter(state=Item.State.PENDING).order_by("pk")
+    with watch.part("database"):
+        total, ready = pending.count(), list(pending.exclude(measures={}))
+    with closing(_with_pictures(campaign, _batches(lease, watch), watch)) as batches:
+        for batch, pictures in batches:
+            _measure(campaign, batch, pictures, watch)
+            ready += batch
+            with watch.part("database"), transaction.atomic():
+                lease.renew(f"Measured {len(ready):,} of {total:,}")
+                update_rows(batch, FIELDS, where={"state": Item.State.PENDING})
+    return sorted(ready, key=lambda item: item.pk)
 
 
 def _batches(lease: Lease, watch: Stopwatch) -> Iterator[list[Item]]:
@@ -61,19 +64,72 @@ def _batches(lease: Lease, watch: Stopwatch) -> Iterator[list[Item]]:
         last = batch[-1].pk
 
 
+@dataclass(frozen=True)
+class Picture:
+    """A decoded picture whose copy to be shown is stored already."""
+
+    image: DecodedImage
+    pixels: Pixels
+    served_key: str
+
+
+Answers = list[Picture | Refusal]
+
+
+def _with_pictures(
+    campaign: Campaign, batches: Iterable[list[Item]], watch: Stopwatch
+) -> Generator[tuple[list[Item], Answers], None, None]:
+    """Each batch with its decoded pictures, none where the campaign has none.
+
+    The sandbox is another process: it decodes the next batch while the caller measures the present one.
+    """
+    if campaign.modality != Modality.IMAGE:
+        yield from ((batch, []) for batch in batches)
+        return
+    limits = decode_limits(campaign)
+    with ThreadPoolExecutor(1, "decoding") as decoder:
+        coming = ((batch, decoder.submit(_decode, batch, limits)) for batch in batches)
+        present = next(coming, None)
+        while present is not None:
+            following = next(coming, None)
+            with watch.part("decode"):
+                answers = present[1].result()
+            yield present[0], answers
+            present = following
+
+
+def _decode(batch: Sequence[Item], limits: DecodeLimits) -> Answers:
+    """Touches files and the sandbox only: the database's connection belongs to the caller's thread."""
+    answers = decode_images([storage.read(item.original_key) for item in batch], limits)
+    return [
+        answer
+        if isinstance(answer, Refusal)
+        else Picture(answer, read_png(answer.png), storage.store_served(item.public_id, answer.png))
+        for item, answer in zip(batch, answers, strict=True)
+    ]
+
+
 def decode_limits(campaign: Campaign) -> DecodeLimits:
     return DecodeLimits(channels=campaign.image_channels)
 
 
-def _prepare_images(campaign: Campaign, batch: Sequence[Item], watch: Stopwatch) -> None:
-    with watch.part("decode"):
-        answers = decode_images([storage.read(item.original_key) for item in batch], decode_limits(campaign))
-    kept: list[tuple[Item, Any]] = []
+def _measure(campaign: Campaign, batch: Sequence[Item], pictures: Answers, watch: Stopwatch) -> None:
+    if campaign.modality == Modality.IMAGE:
+        _measure_pictures(campaign, batch, pictures, watch)
+    elif campaign.modality == Modality.TEXT:
+        _measure_texts(batch, watch)
+    else:
+        _measure_rows(campaign, batch, watch)
+
+
+def _measure_pictures(campaign: Campaign, batch: Sequence[Item], answers: Answers, watch: Stopwatch) -> None:
+    kept: list[tuple[Item, Pixels]] = []
     for item, answer in zip(batch, answers, strict=True):
         if isinstance(answer, Refusal):
             item.measures = {DECODING: _plain(_undecodable(answer))}
         else:
-            kept.append((item, _keep_image(item, answer, watch)))
+            _keep_picture(item, answer)
+            kept.append((item, answer.pixels))
     pictures = [pixels for _, pixels in kept]
     side, space = campaign.image_min_side, features.features_name(campaign.modality, campaign.image_min_side)
     with watch.part("hash"):
@@ -87,19 +143,17 @@ def _prepare_images(campaign: Campaign, batch: Sequence[Item], watch: Stopwatch)
         item.measures = {"technical": _plain(finding)}
 
 
-def _keep_image(item: Item, image: DecodedImage, watch: Stopwatch) -> Any:
-    with watch.part("decode"):
-        pixels = read_png(image.png)
-        item.content_sha256, item.width, item.height = image.pixel_sha256, image.width, image.height
-        item.served_key = storage.store_served(item.public_id, image.png)
-    return pixels
+def _keep_picture(item: Item, picture: Picture) -> None:
+    image = picture.image
+    item.content_sha256, item.width, item.height = image.pixel_sha256, image.width, image.height
+    item.served_key = picture.served_key
 
 
 def _undecodable(refusal: Refusal) -> Finding:
     return Finding(DECODING, "1", 0, BAD, 0.0, "quality", (refusal.reason,), {"code": refusal.code})
 
 
-def _prepare_texts(batch: Sequence[Item], watch: Stopwatch) -> None:
+def _measure_texts(batch: Sequence[Item], watch: Stopwatch) -> None:
     texts = [item.text for item in batch]
     with watch.part("hash"):
         sketches = [duplicates.text_sketch(text) for text in texts]
@@ -110,7 +164,7 @@ def _prepare_texts(batch: Sequence[Item], watch: Stopwatch) -> None:
         item.measures = {"technical": _plain(quality), "safety": _plain(danger)}
 
 
-def _prepare_rows(campaign: Campaign, batch: Sequence[Item], watch: Stopwatch) -> None:
+def _measure_rows(campaign: Campaign, batch: Sequence[Item], watch: Stopwatch) -> None:
     with watch.part("model"):
         findings = technical_row.inspect([item.row or {} for item in batch], campaign.columns)
     for item, finding in zip(batch, findings, strict=True):
@@ -118,7 +172,7 @@ def _prepare_rows(campaign: Campaign, batch: Sequence[Item], watch: Stopwatch) -
 
 
 def _plain(finding: Finding) -> dict[str, Any]:
-    return {**asdict(finding), "reasons": list(finding.reasons), "data": dict(finding.data)}
+    return {**vars(finding), "reasons": list(finding.reasons), "data": dict(finding.data)}
 
 
 def findings_of(item: Item) -> list[Finding]:

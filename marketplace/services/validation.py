@@ -20,6 +20,7 @@ from marketplace.rules import admission
 from marketplace.rules.admission import Context
 from marketplace.selectors.campaigns import attribute_rows
 from marketplace.services import comparing
+from marketplace.services.comparing import Known
 from marketplace.services.findings import evidence_row, signs_of
 from marketplace.services.judging import Ruling, apply_rulings
 from marketplace.services.lease import Lease, LeaseLost, Stopwatch
@@ -41,8 +42,7 @@ def validate_submission(submission_id: int, *, now: Callable[[], datetime] = tim
         return False
     watch = Stopwatch(lease.submission.timings)
     try:
-        prepare(lease, watch)
-        _judge(lease, watch, now)
+        _judge(lease, prepare(lease, watch), watch, now)
     except LeaseLost:
         log.info("submission %s was taken over by another worker", submission_id)
         return False
@@ -73,28 +73,29 @@ class Bench:
     campaign: Campaign
     sound: list[Item]
     index: Any
-    by_id: dict[str, Item]
+    keys: dict[str, int]  # public id → primary key, of the items and of what they are compared with
     twins: list[Finding]
 
     def compare(self) -> None:
         share = admission.fill_policy(self.campaign.policy)["copied_rows_share"]
         self.twins = comparing.find_duplicates(self.campaign, self.index, self.sound, copied_share=share)
 
-    def learn_late(self, late: Sequence[Item]) -> None:
+    def learn_late(self, late: Sequence[Known]) -> None:
         """Compares again with what another worker accepted while this one was at work."""
-        unknown = [item for item in late if str(item.public_id) not in self.by_id]
+        unknown = [item for item in late if str(item.public_id) not in self.keys]
         for item in unknown:
             self.index.add(comparing.record_of(item))
-            self.by_id[str(item.public_id)] = item
+            self.keys[str(item.public_id)] = item.pk
         if unknown:
             self.compare()
 
 
-def _judge(lease: Lease, watch: Stopwatch, now: Callable[[], datetime]) -> None:
+def _judge(lease: Lease, prepared: Sequence[Item], watch: Stopwatch, now: Callable[[], datetime]) -> None:
     submission, started = lease.submission, now()
     with watch.part("database"):
         lease.renew("Comparing with what is there")
-        items = list(submission.items.filter(state=Item.State.PENDING).order_by("pk"))
+        pending = set(submission.items.filter(state=Item.State.PENDING).values_list("pk", flat=True))
+        items = [item for item in prepared if item.pk in pending]
         for item in items:
             item.contributor = submission.contributor
         known = comparing.load_known(comparing.known_items(submission))
@@ -113,10 +114,10 @@ def _judge(lease: Lease, watch: Stopwatch, now: Callable[[], datetime]) -> None:
     Submission.objects.filter(pk=submission.pk).update(timings=watch.rounded())
 
 
-def _bench(campaign: Campaign, items: Sequence[Item], known: Sequence[Item]) -> Bench:
+def _bench(campaign: Campaign, items: Sequence[Item], known: Sequence[Known]) -> Bench:
     sound = [item for item in items if admission.DECODING not in item.measures]
-    by_id = {str(one.public_id): one for one in [*known, *items]}
-    bench = Bench(campaign, sound, comparing.index_of(campaign, known), by_id, [])
+    keys = {str(one.public_id): one.pk for group in (known, items) for one in group}
+    bench = Bench(campaign, sound, comparing.index_of(campaign, known), keys, [])
     bench.compare()
     return bench
 
@@ -154,7 +155,7 @@ def _write(
         late = comparing.known_items(submission).filter(state=Item.State.ACCEPTED, decided_at__gte=started)
         bench.learn_late(comparing.load_known(late))
         evidence = _save_evidence(submission, items, bench, findings)
-        rulings = _rulings(items, evidence, _context(campaign, findings), bench.by_id)
+        rulings = _rulings(items, evidence, _context(campaign, findings), bench.keys)
         apply_rulings(campaign, rulings, evidence, now=now())
         _save_balance(campaign)
 
@@ -187,7 +188,7 @@ def _rulings(
     items: Sequence[Item],
     evidence: Mapping[int, list[Evidence]],
     context: Context,
-    by_id: Mapping[str, Item],
+    keys: Mapping[str, int],
 ) -> list[Ruling]:
     """The policy's outcomes, in order; labels that nothing could check are accepted up to the policy's limit."""
     signs = {item.pk: signs_of(evidence[item.pk]) for item in items}
@@ -198,7 +199,7 @@ def _rulings(
         decided = admission.admit(signs[item.pk], replace(context, cold_start_open=left > 0))
         if item.pk in unchecked and decided.outcome == Verdict.Outcome.ACCEPTED:
             left -= 1
-        rulings.append(Ruling(item, decided.outcome, decided.reason, None, _twin(evidence[item.pk], by_id)))
+        rulings.append(Ruling(item, decided.outcome, decided.reason, None, _twin(evidence[item.pk], keys)))
     return rulings
 
 
@@ -209,10 +210,10 @@ def _accepted_unchecked(campaign_id: int) -> int:
     return rows.filter(item__state=Item.State.ACCEPTED).count()
 
 
-def _twin(evidence: Sequence[Evidence], by_id: Mapping[str, Item]) -> Item | None:
+def _twin(evidence: Sequence[Evidence], keys: Mapping[str, int]) -> int | None:
     """What the item repeats or nearly repeats: shown beside it, and kept on its side of a release's split."""
     named = [row.data.get("of") for row in evidence if row.validator == "duplicates"]
-    return by_id.get(str(named[-1])) if named and named[-1] else None
+    return keys.get(str(named[-1])) if named and named[-1] else None
 
 
 def _save_balance(campaign: Campaign) -> None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import threading
 from collections import Counter
 from datetime import timedelta
 
@@ -279,6 +280,29 @@ def test_prepared_batches_are_not_prepared_again(shapes, ben, monkeypatch):
     lease.give_up("resting")
     monkeypatch.setattr(preparing, "decode_images", lambda *_: pytest.fail("decoded again"))
     judge(submission)
+
+
+def test_the_next_batch_is_decoded_while_this_one_is_measured(shapes, ben, monkeypatch):
+    submission = send(shapes, ben, pictures(range(6)))
+    monkeypatch.setattr(preparing, "BATCH", dict.fromkeys(preparing.BATCH, 3))
+    decode, inspect = preparing.decode_images, preparing.technical_image.inspect
+    second, batches = threading.Event(), []
+
+    def counted(*arguments):
+        batches.append(len(arguments[0]))
+        if len(batches) == 2:
+            second.set()
+        return decode(*arguments)
+
+    def measured(*arguments, **options):
+        assert second.wait(10)
+        return inspect(*arguments, **options)
+
+    monkeypatch.setattr(preparing, "decode_images", counted)
+    monkeypatch.setattr(preparing.technical_image, "inspect", measured)
+    judge(submission)
+    assert batches == [3, 3] and count(submission).holds
+    assert not submission.items.filter(measures={}).exists()
 
 
 def test_a_missing_decoder_is_waited_for(shapes, ben, monkeypatch):
