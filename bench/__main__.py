@@ -23,11 +23,15 @@ def main(argv: list[str] | None = None) -> int:
     reports = [run(name, quick=options.quick) for name in options.names or known]
     for report in reports:
         for figure in report["figures"]:
-            mark = "holds" if figure["holds"] else "MISSED"
-            print(
-                f"{report['name']:<10} {figure['what']:<52} ratio {figure['ratio']:<8.3f} goal {figure['goal']:<10} {mark}"
-            )
+            print(describe(report["name"], figure))
     return 0
+
+
+def describe(name: str, figure: dict) -> str:
+    """One line of the table: the ratio, or where there is no peer the figure itself."""
+    measured = f"{figure['ours']:.4g}" if figure["ratio"] is None else f"ratio {figure['ratio']:.3f}"
+    mark = "holds" if figure["holds"] else "MISSED"
+    return f"{name:<20} {figure['what']:<62} {measured:>12}  goal {figure['goal']!s:<10} {mark}"
 
 
 def run(name: str, *, quick: bool) -> dict:
