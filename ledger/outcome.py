@@ -27,7 +27,7 @@ def conclude(batch: Batch, at: datetime) -> bool:
         return False
     plan = planned(batch, succeeded=succeeded)
     move = Entry.Move.SETTLE if succeeded else Entry.Move.REFUSE
-    post_all([(moves, Reason(move, at, item)) for item, moves in plan])
+    post_all([(moves, Reason(move, at, item.pk)) for item, moves in plan])
     items = [item for item, _ in plan]
     if succeeded:
         turn(items, Status.FINAL, Settlement.Status.SETTLED, at)
@@ -49,7 +49,7 @@ def undo(batch: Batch, at: datetime) -> bool:
         return False
     plan = planned(batch, succeeded=succeeded)[::-1]
     move = Entry.Move.UNSETTLE if succeeded else Entry.Move.UNREFUSE
-    post_all([(accounting.inverse(moves), Reason(move, at, item)) for item, moves in plan])
+    post_all([(accounting.inverse(moves), Reason(move, at, item.pk)) for item, moves in plan])
     turn([item for item, _ in plan], Status.SENT, Settlement.Status.UNCONFIRMED, at)
     if not succeeded:
         for item, _ in plan:

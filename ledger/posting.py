@@ -15,8 +15,8 @@ from django.db import transaction
 
 from ledger.accounting import SHORTFALL_OF, Kind, Moves, Slot, absorb, balanced, shortfall_slot
 from ledger.models import Account, Entry, Offset, OutboxItem, Owner, Posting, Seal
+from ledger.models.writing import insert_values
 
-ROWS = 500  # rows in one INSERT
 Check = Callable[[Mapping[Slot, int]], None]
 """Looks at the locked balances before anything moves; raises to refuse. Slots without an account are absent."""
 
@@ -27,7 +27,7 @@ class Reason:
 
     move: Entry.Move
     at: datetime
-    item: OutboxItem | None = None
+    item_id: int | None = None
     key: str | None = None
 
 
@@ -78,20 +78,20 @@ def find_id(slot: Slot, ids: dict[Slot, int]) -> int:
 
 def write(entries: Sequence[tuple[Mapping[int, int], Reason]]) -> None:
     """Writes entries (account id → amount), their postings, and last the seals, where the database looks at the sums."""
-    rows = [
-        Entry(seal_id=uuid.uuid4(), at=reason.at, move=reason.move, item=reason.item, key=reason.key)
-        for _, reason in entries
-    ]
-    Entry.objects.bulk_create(rows, batch_size=ROWS)
-    Posting.objects.bulk_create(
+    seals = [uuid.uuid4() for _ in entries]
+    keys = insert_values(
+        Entry,
+        [{"seal_id": seal, **vars(reason)} for seal, (_, reason) in zip(seals, entries, strict=True)],
+    )
+    insert_values(
+        Posting,
         [
-            Posting(entry=row, account_id=account_id, amount=amount)
-            for row, (amounts, _) in zip(rows, entries, strict=True)
+            {"entry_id": key, "account_id": account_id, "amount": amount}
+            for key, (amounts, _) in zip(keys, entries, strict=True)
             for account_id, amount in sorted(amounts.items())
         ],
-        batch_size=ROWS,
     )
-    Seal.objects.bulk_create([Seal(uid=row.seal_id) for row in rows], batch_size=ROWS)
+    insert_values(Seal, [{"uid": seal} for seal in seals])
 
 
 def lock_accounts(slots: Iterable[Slot]) -> dict[Slot, Account]:

@@ -9,10 +9,10 @@ from datetime import datetime
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from ledger.accounting import Kind, Slot, check_amount, request
+from ledger.accounting import Kind, Reward, Slot, check_amount, request
 from ledger.errors import BadInput, BudgetExhausted
 from ledger.models import Entry, Offset, OutboxItem, Owner
-from ledger.operations import operation_of
+from ledger.models.writing import insert_values
 from ledger.posting import Reason, owner_of, post_all
 from ledger.service.outbox import fingerprint_of
 from ledger.service.results import RewardEntry, RewardRequest
@@ -58,8 +58,11 @@ def _reserve(wanted: Sequence[RewardRequest]) -> list[RewardEntry]:
     now = timezone.now()
     refs = {one.campaign_ref for one in wanted} | {one.beneficiary_ref for one in wanted}
     owners = {ref: owner_of(ref) for ref in sorted(refs)}
-    items = OutboxItem.objects.bulk_create([_item(one, owners, now) for one in wanted], batch_size=BATCH)
-    plan = [(request(operation_of(item)), Reason(Entry.Move.REQUEST, now, item)) for item in items]
+    keys = insert_values(OutboxItem, [_values(one, owners, now) for one in wanted])
+    plan = [
+        (request(_operation(one)), Reason(Entry.Move.REQUEST, now, key))
+        for one, key in zip(wanted, keys, strict=True)
+    ]
     post_all(plan, check=lambda standing: _check_budgets(wanted, standing))
     return [RewardEntry(one.key, "reserved", one.amount, paid=one.amount) for one in wanted]
 
@@ -74,16 +77,21 @@ def _check_budgets(wanted: Sequence[RewardRequest], standing: Mapping[Slot, int]
             raise BudgetExhausted(amount, remaining)
 
 
-def _item(one: RewardRequest, owners: dict[str, Owner], now: datetime) -> OutboxItem:
-    return OutboxItem(
-        kind=REWARD,
-        key=one.key,
-        fingerprint=fingerprint_of({**vars(one), "evidence_hash": one.evidence_hash.hex()}),
-        created_at=now,
-        user=owners[one.beneficiary_ref],
-        campaign=owners[one.campaign_ref],
-        amount=one.amount,
-        ref=one.contribution_ref,
-        evidence=one.evidence_hash.hex(),
-        policy_version=one.policy_version,
-    )
+def _operation(one: RewardRequest) -> Reward:
+    return Reward(one.campaign_ref, one.beneficiary_ref, one.amount)
+
+
+def _values(one: RewardRequest, owners: Mapping[str, Owner], now: datetime) -> dict[str, object]:
+    evidence = one.evidence_hash.hex()
+    return {
+        "kind": REWARD.value,
+        "key": one.key,
+        "fingerprint": fingerprint_of({**vars(one), "evidence_hash": evidence}),
+        "created_at": now,
+        "user_id": owners[one.beneficiary_ref].pk,
+        "campaign_id": owners[one.campaign_ref].pk,
+        "amount": one.amount,
+        "ref": one.contribution_ref,
+        "evidence": evidence,
+        "policy_version": one.policy_version,
+    }

@@ -39,7 +39,7 @@ def submit(
 def create(kind: str, key: str, fingerprint: str, fields: Fields, check: Check | None) -> OutboxItem:
     now = timezone.now()
     item = OutboxItem.objects.create(kind=kind, key=key, fingerprint=fingerprint, created_at=now, **fields)
-    post(request(operation_of(item)), Reason(Entry.Move.REQUEST, now, item), check=check)
+    post(request(operation_of(item)), Reason(Entry.Move.REQUEST, now, item.pk), check=check)
     return item
 
 

@@ -153,7 +153,7 @@ def cancel_reward(key: str, *, reason: str) -> RewardEntry:
         raise UnknownReward(key)
     now = timezone.now()
     if item.status in {Status.QUEUED, Status.OFFSET}:
-        post(inverse(request(operation_of(item))), Reason(Entry.Move.CANCEL, now, item))
+        post(inverse(request(operation_of(item))), Reason(Entry.Move.CANCEL, now, item.pk))
         move_offsets(item, 1)
         item.status = Status.CANCELLED
         item.save(update_fields=["status"])
