@@ -15,13 +15,13 @@ pytestmark = pytest.mark.django_db
 AT = datetime(2026, 1, 2, 3, 4, 5, 678, tzinfo=UTC)
 
 
-def item(number: int, **fields) -> dict:
+def item(place: int, **fields) -> dict:
     kind = OutboxItem.Kind.REWARD
     return {
         "kind": kind,
-        "key": f"r{number}",
+        "key": f"r{place}",
         "fingerprint": "f",
-        "amount": number,
+        "amount": place,
         "created_at": AT,
         **fields,
     }
