@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from bench.report import Figure, print_report
 from marketplace.validators import features
 from marketplace.validators.labels import LabelledSet, LabelReport, check
 
@@ -125,23 +126,15 @@ GOALS = {"wrong flagged": 0.95, "all-wrong submission caught": 1.0}
 CEILINGS = {"honest flagged": 0.06, "honest submission caught": 0.0}
 
 
-def figures_of(name: str, draws: list[dict[str, float]]) -> list[dict[str, Any]]:
+def figures_of(name: str, draws: list[dict[str, float]]) -> list[Figure]:
     found = []
     for what in draws[0]:
         value = float(np.mean([draw[what] for draw in draws]))
-        goal = GOALS.get(what, CEILINGS.get(what))
-        holds = value >= goal if what in GOALS else value <= CEILINGS.get(what, np.inf)
         print(f"  {what:42s} {value:.3f}")
-        found.append(
-            {
-                "what": f"{name}: {what}",
-                "ours": round(value, 4),
-                "peer": None,
-                "ratio": None,
-                "goal": goal,
-                "holds": bool(holds),
-            }
-        )
+        low, high = GOALS.get(what), CEILINGS.get(what)
+        goal = f">= {low}" if low is not None else f"<= {high}" if high is not None else ""
+        holds = (low is None or value >= low) and (high is None or value <= high)
+        found.append(Figure(f"{name}: {what}", round(value, 4), None, None, goal, holds))
     return found
 
 
@@ -159,13 +152,13 @@ def main() -> None:
     }
     if FASHION.exists():
         sets["Fashion-MNIST, 400 accepted"] = (fashion, 1500, (400, 150))
-    figures: list[dict[str, Any]] = []
+    figures: list[Figure] = []
     loaded: dict[Any, Loaded] = {}
     for name, (load, count, sizes) in sets.items():
         print(f"{name}, batch of {sizes[1]}, {draws} draws")
         loaded[load] = loaded.get(load) or load(count)
         figures += figures_of(name, [one_draw(*loaded[load], sizes, seed) for seed in range(draws)])
-    print(json.dumps({"name": "label_plausibility", "figures": figures}, ensure_ascii=False))
+    print_report("label_plausibility", figures)
 
 
 if __name__ == "__main__":

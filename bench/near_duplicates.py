@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import gzip
 import io
-import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from scipy import ndimage
 
+from bench.report import Figure, print_report
 from marketplace.validators.duplicates import ImageIndex, Record, image_sketch
 
 Pixels = NDArray[np.uint8]
@@ -97,6 +97,8 @@ def mirrored(pixels: Pixels) -> Pixels:
     return np.ascontiguousarray(pixels[:, ::-1])
 
 
+RECALL = 0.95
+FALSE_FLAGS = 0.005
 PROMISED = {
     "JPEG q30": through("JPEG", 30), "JPEG q45": through("JPEG", 45), "JPEG q60": through("JPEG", 60),
     "JPEG q75": through("JPEG", 75), "JPEG q90": through("JPEG", 90),
@@ -119,7 +121,7 @@ def records(pictures: list[Pixels], prefix: str, side: int) -> list[Record]:
     return [Record(f"{prefix}{i}", sketch=image_sketch(p, min_side=side)) for i, p in enumerate(pictures)]
 
 
-def measure(name: str, pictures: list[Pixels], side: int, sizes: tuple[int, int, int]) -> list[dict]:
+def measure(name: str, pictures: list[Pixels], side: int, sizes: tuple[int, int, int]) -> list[Figure]:
     """Known pictures, then honest newcomers (other pictures), then copies of known ones."""
     known_count, honest_count, copies = sizes
     known, honest = pictures[:known_count], pictures[known_count : known_count + honest_count]
@@ -133,7 +135,7 @@ def measure(name: str, pictures: list[Pixels], side: int, sizes: tuple[int, int,
     print(
         f"{name}: {len(known)} known, {len(honest)} honest: flagged {flagged:.2%}, 99.5 % below {near[int(0.995 * len(near))]:.4f}, {cost_ms:.1f} ms each"
     )
-    figures = [figure(f"{name}: honest items flagged", flagged, 0.005, flagged <= 0.005)]
+    figures = [figure(f"{name}: honest items flagged", flagged, f"<= {FALSE_FLAGS}", flagged <= FALSE_FLAGS)]
     chosen = np.random.default_rng(1).choice(len(known), min(copies, len(known)), replace=False)
     for title, make in {**PROMISED, **BEYOND}.items():
         batch = records([make(known[i]) for i in chosen], "c", side)
@@ -141,20 +143,14 @@ def measure(name: str, pictures: list[Pixels], side: int, sizes: tuple[int, int,
         recall = sum(f.data["kind"] == "near" for f in hits) / len(hits)
         right = sum(f.data["of"] == f"k{i}" for f, i in zip(hits, chosen, strict=True)) / len(hits)
         print(f"  {title:28s} found {recall:.3f}, the right one named {right:.3f}")
-        goal = 0.95 if title in PROMISED else None
-        figures.append(figure(f"{name}: {title} found", recall, goal, goal is None or recall >= goal))
+        is_promised = title in PROMISED
+        goal = f">= {RECALL}" if is_promised else ""
+        figures.append(figure(f"{name}: {title} found", recall, goal, not is_promised or recall >= RECALL))
     return figures
 
 
-def figure(what: str, ours: float, goal: float | None, holds: bool) -> dict:
-    return {
-        "what": what,
-        "ours": round(ours, 4),
-        "peer": None,
-        "ratio": None,
-        "goal": goal,
-        "holds": bool(holds),
-    }
+def figure(what: str, ours: float, goal: str, holds: bool) -> Figure:
+    return Figure(what, round(ours, 4), None, None, goal, bool(holds))
 
 
 def main() -> None:
@@ -175,7 +171,7 @@ def main() -> None:
     figures = []
     for name, (load, side, sizes) in sets.items():
         figures += measure(name, load(), side, sizes)
-    print(json.dumps({"name": "near_duplicates", "figures": figures}, ensure_ascii=False))
+    print_report("near_duplicates", figures)
 
 
 if __name__ == "__main__":
