@@ -30,8 +30,12 @@ def main(argv: list[str] | None = None) -> int:
 def describe(name: str, figure: dict) -> str:
     """One line of the table: the ratio, or where there is no peer the figure itself."""
     measured = f"{figure['ours']:.4g}" if figure["ratio"] is None else f"ratio {figure['ratio']:.3f}"
-    mark = "holds" if figure["holds"] else "MISSED"
-    return f"{name:<20} {figure['what']:<62} {measured:>12}  goal {figure['goal']!s:<10} {mark}"
+    verdict = (
+        f"goal {figure['goal']:<10} {'holds' if figure['holds'] else 'MISSED'}"
+        if figure["goal"]
+        else "no goal set"
+    )
+    return f"{name:<20} {figure['what']:<62} {measured:>12}  {verdict}"
 
 
 def run(name: str, *, quick: bool) -> dict:
