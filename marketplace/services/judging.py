@@ -28,7 +28,7 @@ from marketplace.validators.finding import Finding
 
 Outcome = Verdict.Outcome
 ITEM_FIELDS = (
-    "state", "reason", "needs_review", "duplicate_of", "quality", "novelty", "scarcity", "reward", "reward_key",
+    "state", "reason", "needs_review", "quality", "novelty", "scarcity", "reward", "reward_key",
     "reward_status", "decided_at",
 )  # fmt: skip
 STATE_OF = {
@@ -208,6 +208,8 @@ def _write(rulings: Sequence[Ruling], verdicts: Sequence[Verdict], before: Mappi
             written = sum(
                 update_rows(items, ITEM_FIELDS, where={"state": state}) for state, items in groups.items()
             )
+            # Only where it is set: SQLite looks at the whole key on each such change, for half of the update's time.
+            update_rows([one.item for one in rulings if one.duplicate_of_id is not None], ("duplicate_of",))
             insert_rows(verdicts)
     except IntegrityError as error:
         raise Conflict(

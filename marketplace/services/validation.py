@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from marketplace.intake import SandboxUnavailable
 from marketplace.models import Campaign, Evidence, Item, Submission, Verdict
-from marketplace.models.writing import insert_rows
+from marketplace.models.writing import insert_rows, uncollected
 from marketplace.rules import admission
 from marketplace.rules.admission import Context
 from marketplace.selectors.campaigns import attribute_rows
@@ -109,7 +109,7 @@ def _judge(lease: Lease, prepared: Sequence[Item], watch: Stopwatch, now: Callab
     labels = {item.pk: finding for item, finding in zip(fresh, report.items, strict=True)}
     findings = Findings(labels, report.submission, balance)
     lease.renew("Writing verdicts", ahead_s=len(items) / SLOW_ITEMS_PER_S)
-    with watch.part("database"):
+    with watch.part("database"), uncollected():
         _write(lease, items, bench, findings, started, now)
     Submission.objects.filter(pk=submission.pk).update(timings=watch.rounded())
 

@@ -1,11 +1,12 @@
 """Prepared statements store what Django's own writing stores, whatever the kind of column or value."""
 
+import gc
 from datetime import UTC, datetime
 
 import pytest
 
 from marketplace.models import Evidence, Item, Verdict
-from marketplace.models.writing import insert_rows, new_row, update_rows
+from marketplace.models.writing import insert_rows, new_row, uncollected, update_rows
 from tests.marketplace.world import accepted_items
 
 pytestmark = pytest.mark.django_db
@@ -78,3 +79,14 @@ def test_only_rows_that_are_as_expected_are_updated(shapes, ben):
     rows = list(Item.objects.order_by("pk").values_list(*fields))
     assert rows == [("Seen.", at, {"a": [1.5]}), ("", None, {}), ("Seen.", at, {"a": [1.5]})]
     assert update_rows([], fields) == 0
+
+
+def test_the_collector_is_back_whatever_happens():
+    with uncollected():
+        with uncollected():
+            pass
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    with pytest.raises(KeyError), uncollected():
+        raise KeyError
+    assert gc.isenabled()
