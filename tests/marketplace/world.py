@@ -14,10 +14,11 @@ from marketplace.services import campaigns, submissions
 from marketplace.services.submissions import ReceivedFile
 
 HYD = 10**9
+PASSWORD = "correct-horse-9"
 
 
 def make_user(name: str, *permissions: str) -> User:
-    user = User.objects.create_user(f"{name}@example.org", "correct-horse-9", display_name=name)
+    user = User.objects.create_user(f"{name}@example.org", PASSWORD, display_name=name)
     user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
     return user
 

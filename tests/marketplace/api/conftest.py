@@ -4,13 +4,12 @@ Ada sponsors and owns campaigns, Ben contributes, Cleo moderates, Dan sponsors a
 """
 
 import pytest
-from django.contrib.auth.models import Permission
 from django.core.cache import cache
 from django.test import Client
 
 from marketplace.models import ApiToken, Campaign, User
+from tests.marketplace.world import make_user
 
-PASSWORD = "correct-horse-9"
 DRAFT = {"title": "Digits", "modality": "image", "classes": ["0", "1"]}
 
 
@@ -19,35 +18,9 @@ def _fresh_rates():
     cache.clear()
 
 
-def make_user(name: str, *permissions: str) -> User:
-    user = User.objects.create_user(f"{name}@example.org", PASSWORD, display_name=name)
-    user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
-    return user
-
-
-@pytest.fixture
-def ada(db) -> User:
-    return make_user("ada", "sponsor")
-
-
-@pytest.fixture
-def ben(db) -> User:
-    return make_user("ben")
-
-
-@pytest.fixture
-def cleo(db) -> User:
-    return make_user("cleo", "moderate")
-
-
 @pytest.fixture
 def dan(db) -> User:
     return make_user("dan", "sponsor")
-
-
-@pytest.fixture
-def eve(db) -> User:
-    return make_user("eve")
 
 
 def token_for(user: User, *scopes: str, **fields) -> str:

@@ -7,8 +7,9 @@ from django.test import Client
 from django.utils import timezone
 
 from marketplace.models import ApiToken, User
+from tests.marketplace.world import PASSWORD, make_user
 
-from .conftest import DRAFT, PASSWORD, Caller, caller, make_user, token_for
+from .conftest import DRAFT, Caller, caller, token_for
 
 
 def test_a_token_says_who_is_calling(ben):

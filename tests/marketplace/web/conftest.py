@@ -6,7 +6,6 @@ Ada sponsors, Ben contributes, Cleo moderates, Eve is a stranger to all of it.
 from dataclasses import dataclass
 
 import pytest
-from django.contrib.auth.models import Permission
 from django.test import Client
 from django.utils import timezone
 
@@ -24,34 +23,6 @@ from marketplace.models import (
     User,
     Verdict,
 )
-
-PASSWORD = "correct-horse-9"
-
-
-def make_user(name: str, *permissions: str) -> User:
-    user = User.objects.create_user(f"{name}@example.org", PASSWORD, display_name=name.title())
-    user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
-    return user
-
-
-@pytest.fixture
-def ada(db) -> User:
-    return make_user("ada", "sponsor")
-
-
-@pytest.fixture
-def ben(db) -> User:
-    return make_user("ben")
-
-
-@pytest.fixture
-def cleo(db) -> User:
-    return make_user("cleo", "moderate")
-
-
-@pytest.fixture
-def eve(db) -> User:
-    return make_user("eve")
 
 
 def browser(user: User | None = None) -> Client:
