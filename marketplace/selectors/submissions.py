@@ -28,11 +28,11 @@ class Counts:
         return self.received == parts
 
 
-_COUNTED = {state.value: Count("pk", filter=Q(state=state)) for state in Item.State}
+COUNTED = {state.value: Count("pk", filter=Q(state=state)) for state in Item.State}
 
 
 def count(submission: Submission) -> Counts:
-    return Counts(**submission.items.order_by().aggregate(received=Count("pk"), **_COUNTED))
+    return Counts(**submission.items.order_by().aggregate(received=Count("pk"), **COUNTED))
 
 
 def _theirs(viewer: Viewer, prefix: str = "") -> Q:

@@ -10,20 +10,12 @@ from django.db.models.functions import TruncDate
 
 from marketplace.models import Campaign, Item, Job, Peer, User
 from marketplace.rules.money import NANO
-
-STATES = ("accepted", "duplicate", "rejected", "ignored", "pending")
-
+from marketplace.selectors.submissions import COUNTED, Counts
 
 @dataclass(frozen=True)
-class Equation:
-    """received = accepted + duplicate + rejected + ignored + pending; `review` are those of pending with a person."""
+class Equation(Counts):
+    """The batch equation; `review` are those of pending that wait for a person."""
 
-    received: int = 0
-    accepted: int = 0
-    duplicate: int = 0
-    rejected: int = 0
-    ignored: int = 0
-    pending: int = 0
     review: int = 0
 
     @property
@@ -37,9 +29,8 @@ class Equation:
 
 
 def equation_of(items: QuerySet[Item]) -> Equation:
-    counted = {state: Count("pk", filter=Q(state=state)) for state in STATES}
     waiting = Count("pk", filter=Q(state="pending", needs_review=True))
-    return Equation(**items.order_by().aggregate(received=Count("pk"), review=waiting, **counted))
+    return Equation(**items.order_by().aggregate(received=Count("pk"), review=waiting, **COUNTED))
 
 
 @dataclass(frozen=True)
