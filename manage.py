@@ -10,9 +10,13 @@ def main() -> None:
     from django.core.management import execute_from_command_line
 
     from config.celery import app
+    from config.env import SettingError
 
     app.set_default()  # commands that enqueue work use its broker
-    execute_from_command_line(sys.argv)
+    try:
+        execute_from_command_line(sys.argv)
+    except SettingError as error:
+        sys.exit(f"hydra: {error}")
 
 
 if __name__ == "__main__":

@@ -125,7 +125,7 @@ def pip(venv: Path, *arguments: str) -> None:
 def install_node_modules() -> None:
     npm = find_npm()
     environment = {**os.environ, "PATH": f"{VENV / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}"}
-    subprocess.run([npm, "ci", "--ignore-scripts", "--silent"], check=True, cwd=ROOT, env=environment)
+    subprocess.run([npm, "ci", "--ignore-scripts", "--loglevel=error"], check=True, cwd=ROOT, env=environment)
 
 
 def find_npm() -> str:

@@ -5,9 +5,12 @@ a process that guesses at a setting fails later and further away.
 """
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
+
+BROKERS = {"redis", "rediss", "amqp", "amqps"}
 
 
 class SettingError(ValueError):
@@ -70,9 +73,13 @@ def read_database(name: str, default_sqlite: Path, *, env: Mapping[str, str] = o
     if not url or url.startswith("sqlite:"):
         path = url.removeprefix("sqlite:").lstrip("/") if url else ""
         return sqlite_database(Path("/" + path) if path else default_sqlite)
-    parts = urlsplit(url)
-    if parts.scheme not in {"postgres", "postgresql"} or not parts.path.strip("/"):
-        raise SettingError(name, url, "postgresql://USER:PASSWORD@HOST:PORT/NAME or sqlite:///PATH")
+    parts = read_url(
+        name, url, {"postgres", "postgresql"}, "postgresql://USER:PASSWORD@HOST:PORT/NAME or sqlite:///PATH"
+    )
+    if not parts.path.strip("/"):
+        raise SettingError(
+            name, without_password(url), "the database's name after the host, as in postgresql://HOST/NAME"
+        )
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": parts.path.strip("/"),
@@ -83,6 +90,39 @@ def read_database(name: str, default_sqlite: Path, *, env: Mapping[str, str] = o
         "CONN_MAX_AGE": 60,
         "CONN_HEALTH_CHECKS": True,
     }
+
+
+def read_url(name: str, url: str, schemes: set[str], expected: str) -> SplitResult:
+    """Takes a URL apart. Raises SettingError for another scheme or a port that is none."""
+    try:
+        parts = urlsplit(url)
+        is_whole = parts.scheme in schemes and (parts.port or 1) > 0
+    except ValueError:
+        is_whole = False
+    if not is_whole:
+        raise SettingError(name, without_password(url), expected)
+    return parts
+
+
+def without_password(url: str) -> str:
+    """The URL as it may be printed."""
+    return re.sub(r"(://[^:/@]*):[^@]*@", r"\1:…@", url)
+
+
+def read_broker(name: str, default: str, *, env: Mapping[str, str] = os.environ) -> str:
+    url = env.get(name) or default
+    if not url.startswith("memory:"):
+        read_url(name, url, BROKERS, "redis://HOST:PORT/N or amqp://USER:PASSWORD@HOST:PORT/VHOST")
+    return url
+
+
+def read_choice(
+    name: str, default: str, choices: tuple[str, ...], *, env: Mapping[str, str] = os.environ
+) -> str:
+    value = env.get(name) or default
+    if value not in choices:
+        raise SettingError(name, value, f"one of {', '.join(choices)}")
+    return value
 
 
 def sqlite_database(path: Path) -> dict:

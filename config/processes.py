@@ -147,6 +147,7 @@ class Supervisor:
             if code is None:
                 return
             running.falls = 0 if now - running.started_at > STEADY_S else running.falls
+            end_group(running.handle.pid)
             pause = BACKOFF_S[min(running.falls, len(BACKOFF_S) - 1)]
             running.falls += 1
             running.restart_at = now + pause
@@ -179,8 +180,7 @@ class Supervisor:
                 "supervisor",
                 f"{running.process.name} did not stop in {running.process.stop_s:g} s; killing it",
             )
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(handle.pid, signal.SIGKILL)
+            end_group(handle.pid)
             handle.wait()
 
     def write_pids(self) -> None:
@@ -188,6 +188,31 @@ class Supervisor:
         draft = self.pids_file.with_suffix(".new")
         draft.write_text(json.dumps(pids, indent=1))
         draft.replace(self.pids_file)
+
+
+def end_group(leader: int) -> None:
+    """Kills what a process started: workers whose leader was killed would keep its port and its work."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(leader, signal.SIGKILL)
+
+
+def is_alive(leader: int) -> bool:
+    """Whether the process of this id runs and leads a session of its own, as everything that we start does."""
+    try:
+        stat = Path(f"/proc/{leader}/stat").read_text().rpartition(")")[2].split()
+        return stat[0] != "Z" and os.getsid(leader) == leader
+    except FileNotFoundError:
+        return sys.platform != "linux" and _answers(leader)
+    except (OSError, IndexError):
+        return False
+
+
+def _answers(leader: int) -> bool:
+    try:
+        os.kill(leader, 0)
+    except OSError:
+        return False
+    return True
 
 
 def end_with_parent() -> None:

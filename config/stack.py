@@ -5,6 +5,7 @@ Volunteers get a folder of their own and none of the server's settings.
 """
 
 import importlib.util
+import itertools
 import json
 import socket
 import urllib.request
@@ -22,7 +23,7 @@ VOLUNTEER_KEEPS = ("PATH", "LANG", "LC_ALL", "TMPDIR", "OPENBLAS_CORETYPE", "OPE
 
 @dataclass(frozen=True)
 class Ports:
-    """TCP ports on 127.0.0.1; each has a setting of its own."""
+    """TCP ports, each with a setting of its own."""
 
     web: int
     broker: int
@@ -39,31 +40,42 @@ class Ports:
     @classmethod
     def read(cls, environment: Mapping[str, str]) -> "Ports":
         defaults = {"web": 8000, "broker": 6390, "chain": 8546, "backbone": 7700}
-        return cls(
+        chosen = cls(
             **{
                 part: env.read_int(cls.NAMES[part], defaults[part], low=1, high=65535, env=environment)
                 for part in defaults
             }
         )
+        for part, other in itertools.combinations(defaults, 2):
+            if getattr(chosen, part) == getattr(chosen, other):
+                port = str(getattr(chosen, part))
+                raise SettingError(cls.NAMES[other], port, f"another port than {cls.NAMES[part]}'s")
+        return chosen
 
 
 @dataclass(frozen=True)
 class Stack:
-    """What `make run` starts. `var` holds all state; `python` is the server's interpreter."""
+    """What `make run` starts. `var` holds all state; `python` is the server's interpreter; portal and backbone listen on `host`."""
 
     var: Path
     ports: Ports
     python: str
     outer: Mapping[str, str]
+    host: str = "127.0.0.1"
 
     @classmethod
     def read(cls, environment: Mapping[str, str]) -> "Stack":
         var = env.read_path("HYDRA_VAR", ROOT / "var", env=environment)
-        return cls(var, Ports.read(environment), str(ROOT / ".venv" / "bin" / "python"), environment)
+        host = env.read_text("HYDRA_HOST", "127.0.0.1", env=environment)
+        if host in {"0.0.0.0", "::"}:
+            raise SettingError(
+                "HYDRA_HOST", host, "one address of this machine, which volunteers are told to connect to"
+            )
+        return cls(var, Ports.read(environment), str(ROOT / ".venv" / "bin" / "python"), environment, host)
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.ports.web}"
+        return f"http://{self.host}:{self.ports.web}"
 
     @property
     def broker_url(self) -> str:
@@ -79,6 +91,7 @@ class Stack:
         own = {
             "DJANGO_SETTINGS_MODULE": self.outer.get("DJANGO_SETTINGS_MODULE", "config.settings.local"),
             "HYDRA_VAR": str(self.var),
+            "ALLOWED_HOSTS": ",".join(filter(None, (self.outer.get("ALLOWED_HOSTS", ""), self.host))),
             "BROKER_URL": self.broker_url,
             "CHAIN_RPC_URL": self.chain_url,
             "PYTHONUNBUFFERED": "1",
@@ -99,8 +112,11 @@ class Stack:
         return [
             f"port {port} ({part}) is in use; stop what holds it or set {Ports.NAMES[part]}"
             for part, is_needed in embedded.items()
-            if is_needed and is_listening(port := getattr(self.ports, part))
+            if is_needed and is_listening(port := getattr(self.ports, part), self.host_of(part))
         ]
+
+    def host_of(self, part: str) -> str:
+        return self.host if part in {"web", "backbone"} else "127.0.0.1"
 
     def infrastructure(self) -> list[Process]:
         """What must stand before the database is migrated and the contract deployed."""
@@ -144,7 +160,7 @@ class Stack:
         return Process("chain", argv, self.environment, ROOT, lambda: answers_rpc(self.chain_url))
 
     def web(self) -> Process:
-        argv = [self.python, "-m", "gunicorn", "config.wsgi", "--bind", f"127.0.0.1:{self.ports.web}", "--workers", "2",
+        argv = [self.python, "-m", "gunicorn", "config.wsgi", "--bind", f"{self.host}:{self.ports.web}", "--workers", "2",
                 "--worker-class", "gthread", "--threads", "4", "--timeout", "120", "--log-level", "warning",
                 "--worker-tmp-dir", str(self.var)]  # fmt: skip
         return Process("web", argv, self.environment, ROOT, lambda: answers_http(f"{self.url}/health"))
@@ -152,13 +168,13 @@ class Stack:
     def backbone(self) -> Process:
         home = self.var / "backbone"
         argv = [self.python, "-m", "trainer", "backbone", "--market", self.url, "--home", str(home),
-                "--token-file", str(self.backbone_token), "--host", "127.0.0.1", "--port", str(self.ports.backbone)]  # fmt: skip
+                "--token-file", str(self.backbone_token), "--host", self.host, "--port", str(self.ports.backbone)]  # fmt: skip
         return Process(
             "backbone",
             argv,
             volunteer_environment(self.outer, home),
             home,
-            lambda: is_listening(self.ports.backbone),
+            lambda: is_listening(self.ports.backbone, self.host),
         )
 
     @property

@@ -5,16 +5,21 @@ One instance per state folder: the lock is held by the kernel, so that a file le
 
 import argparse
 import fcntl
+import json
 import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TextIO
 
 from config.env import SettingError
-from config.processes import Console, StartError, Supervisor
+from config.processes import Console, StartError, Supervisor, end_group, is_alive
 from config.stack import ROOT, Stack
+
+MOST_VOLUNTEERS = 64
+FORMER_S = 20  # longer than any part takes for a clean stop
 
 
 class AlreadyRunning(RuntimeError):
@@ -24,15 +29,22 @@ class AlreadyRunning(RuntimeError):
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m config.supervisor", description=__doc__)
     parser.add_argument(
-        "--volunteers", type=int, default=2, metavar="N", help="local volunteers (default: 2)"
+        "--volunteers", type=count, default=2, metavar="N", help="local volunteers (default: 2)"
     )
     options = parser.parse_args(argv)
     try:
         stack = Stack.read(os.environ)
         return serve(stack, volunteers=options.volunteers)
-    except (AlreadyRunning, StartError, SettingError, subprocess.CalledProcessError) as error:
+    except (AlreadyRunning, OSError, StartError, SettingError, subprocess.CalledProcessError) as error:
         print(f"hydra: {error}", file=sys.stderr)
         return 1
+
+
+def count(text: str) -> int:
+    """Reads how many. Raises ArgumentTypeError."""
+    if not text.isdigit() or int(text) > MOST_VOLUNTEERS:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 0 to {MOST_VOLUNTEERS}, not {text!r}")
+    return int(text)
 
 
 def serve(stack: Stack, *, volunteers: int) -> int:
@@ -61,7 +73,12 @@ def open_supervisor(stack: Stack, stream: TextIO) -> Supervisor:
 
 def hold(var: Path) -> TextIO:
     """Takes the state folder's lock for as long as the returned file is open. Raises AlreadyRunning."""
-    (var / "run").mkdir(parents=True, exist_ok=True)
+    try:
+        (var / "run").mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SettingError(
+            "HYDRA_VAR", str(var), f"a folder that can be written to ({error.strerror})"
+        ) from None
     lock = open(var / "run" / "supervisor.lock", "a+")  # noqa: SIM115 - the caller closes it
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -80,8 +97,10 @@ def hold(var: Path) -> TextIO:
 
 def bring_up(stack: Stack, supervisor: Supervisor) -> None:
     """Starts everything but the volunteers. Raises StartError; what had started is left for `stop`."""
+    await_former(supervisor)
     if taken := stack.taken_ports():
         raise StartError("; ".join(taken))
+    check_settings(stack)
     for process in stack.infrastructure():
         supervisor.console.say("supervisor", f"starting {process.name}")
         supervisor.start(process)
@@ -91,6 +110,37 @@ def bring_up(stack: Stack, supervisor: Supervisor) -> None:
     for process in stack.services():
         supervisor.console.say("supervisor", f"starting {process.name}")
         supervisor.start(process)
+
+
+def await_former(supervisor: Supervisor, *, limit_s: float = FORMER_S) -> None:
+    """Waits until the processes of an instance whose supervisor was killed have ended; then kills what is left.
+
+    They were told to stop when it died. Its lock is ours by now, so nobody else is starting them again.
+    """
+    try:
+        former = json.loads(supervisor.pids_file.read_text())
+    except (FileNotFoundError, ValueError):
+        return
+    deadline = time.monotonic() + limit_s
+    if any(map(is_alive, former.values())):
+        supervisor.console.say(
+            "supervisor", "the former instance was killed; waiting until its processes have stopped"
+        )
+    while (
+        left := {name: pid for name, pid in former.items() if is_alive(pid)}
+    ) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    for name, pid in left.items():
+        supervisor.console.say("supervisor", f"killing {name} of the former instance")
+        end_group(pid)
+
+
+def check_settings(stack: Stack) -> None:
+    """Asks a process like the ones to be started whether it understands its settings. Raises StartError."""
+    command = [stack.python, "-m", "config.preflight", *(["--broker"] if "BROKER_URL" in stack.outer else [])]
+    answer = subprocess.run(command, cwd=ROOT, env=stack.environment, capture_output=True, text=True)
+    if answer.returncode:
+        raise StartError(answer.stderr.strip())
 
 
 def preparations(stack: Stack) -> list[tuple[str, tuple[str, ...]]]:

@@ -173,12 +173,17 @@ SECURE_CONTENT_TYPE_NOSNIFF = True
 SESSION_COOKIE_HTTPONLY = True
 CSRF_FAILURE_VIEW = "marketplace.web.errors.csrf_failure"
 
-CELERY_BROKER_URL = env.read_text("BROKER_URL", "redis://127.0.0.1:6390/0")
+CELERY_BROKER_URL = env.read_broker("BROKER_URL", "redis://127.0.0.1:6390/0")
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
-CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 600}
+# A broker that hangs must not hang a page: the row says what is to be done, and the beat sends it again.
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "visibility_timeout": 600,
+    "socket_timeout": 5,
+    "socket_connect_timeout": 2,
+}
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TIMEZONE = "UTC"
 # A tick that is not consumed in time is dropped: the next one does the same work.
@@ -207,5 +212,8 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {"plain": {"format": "%(levelname)s %(name)s %(message)s"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
-    "root": {"handlers": ["console"], "level": env.read_text("LOG_LEVEL", "INFO")},
+    "root": {
+        "handlers": ["console"],
+        "level": env.read_choice("LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR")),
+    },
 }

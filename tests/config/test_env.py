@@ -48,7 +48,19 @@ def test_sqlite_is_the_default_and_writes_immediately(tmp_path):
     assert got["OPTIONS"]["transaction_mode"] == "IMMEDIATE"
 
 
-@pytest.mark.parametrize("url", ["mysql://x/y", "postgresql://host"])
-def test_another_database_is_refused(tmp_path, url):
-    with pytest.raises(env.SettingError, match="expected postgresql://"):
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("mysql://x/y", "expected postgresql://"),
+        ("postgresql://host", "expected the database's name after the host"),
+    ],
+)
+def test_another_database_is_refused(tmp_path, url, said):
+    with pytest.raises(env.SettingError, match=said):
         env.read_database("DB", tmp_path / "x", env={"DB": url})
+
+
+def test_a_password_is_not_printed(tmp_path):
+    with pytest.raises(env.SettingError, match="postgresql://u:…@h:abc/x") as refusal:
+        env.read_database("DB", tmp_path / "x", env={"DB": "postgresql://u:secret@h:abc/x"})
+    assert "secret" not in str(refusal.value)

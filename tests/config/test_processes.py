@@ -7,10 +7,12 @@ import signal
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
 from config.processes import Console, Process, StartError, Supervisor, describe_exit
+from config.supervisor import await_former
 
 FOREVER = "import signal, sys, time; print('up', flush=True); signal.signal(15, lambda *_: sys.exit(0)); time.sleep(60)"
 
@@ -88,3 +90,49 @@ def test_a_deaf_process_is_killed(tmp_path):
 def test_exits_in_words():
     assert describe_exit(2) == "exit code 2"
     assert describe_exit(-9) == "killed by SIGKILL"
+
+
+def test_what_a_killed_leader_had_started_ends_before_it_is_started_again(tmp_path):
+    """A worker left behind would hold its leader's port (gunicorn)."""
+    supervisor = open_supervisor(tmp_path)
+    leader = (
+        "import subprocess, sys, time; child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']);"
+        "print('child', child.pid, flush=True); time.sleep(60)"
+    )
+    supervisor.start(python(tmp_path, leader))
+    wait_until(lambda: "| child" in supervisor.console.stream.getvalue())
+    child = int(supervisor.console.stream.getvalue().split("child ")[1].split()[0])
+    running = supervisor.running["sample"]
+    os.kill(running.handle.pid, signal.SIGKILL)
+    running.handle.wait()
+    supervisor.tend(running, time.monotonic())
+    wait_until(lambda: not runs(child))
+    supervisor.stop()
+
+
+def runs(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_an_instance_whose_supervisor_was_killed_is_waited_for_and_then_killed(tmp_path):
+    supervisor = open_supervisor(tmp_path)
+    deaf = "import signal, time; signal.signal(15, signal.SIG_IGN); print('up', flush=True); time.sleep(60)"
+    supervisor.start(python(tmp_path, deaf))
+    wait_until(lambda: "| up" in supervisor.console.stream.getvalue())
+    left = supervisor.running.pop("sample").handle
+    await_former(supervisor, limit_s=0.3)
+    assert left.wait(5) == -signal.SIGKILL
+    assert "killing sample of the former instance" in supervisor.console.stream.getvalue()
+
+
+def test_no_former_instance_is_no_wait(tmp_path):
+    supervisor = open_supervisor(tmp_path)
+    await_former(supervisor)
+    supervisor.pids_file.write_text(
+        json.dumps({"web": os.getpid()})
+    )  # lives, but leads no session: not one of ours
+    await_former(supervisor)
+    assert "former" not in supervisor.console.stream.getvalue()

@@ -67,3 +67,28 @@ def test_one_instance_per_state_folder(tmp_path):
 
 def test_the_embedded_broker_is_there():
     assert valkey_server().endswith("valkey-server")
+
+
+def test_two_parts_cannot_have_one_port():
+    with pytest.raises(
+        SettingError, match="HYDRA_CHAIN_PORT is '8000'; expected another port than HYDRA_WEB_PORT's"
+    ):
+        Ports.read({"HYDRA_CHAIN_PORT": "8000"})
+
+
+def test_the_portal_and_the_backbone_may_listen_elsewhere(tmp_path):
+    stack = Stack.read({"HYDRA_VAR": str(tmp_path), "HYDRA_HOST": "10.1.2.3"})
+    assert stack.url == "http://10.1.2.3:8000"
+    assert "10.1.2.3" in stack.backbone().argv and "10.1.2.3:8000" in stack.web().argv
+    assert stack.environment["ALLOWED_HOSTS"] == "10.1.2.3"
+
+
+def test_an_address_that_nobody_can_connect_to_is_refused():
+    with pytest.raises(SettingError, match="one address of this machine"):
+        Stack.read({"HYDRA_HOST": "0.0.0.0"})
+
+
+def test_a_state_folder_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SettingError, match="a folder that can be written to"):
+        hold(tmp_path / "file")
