@@ -89,13 +89,17 @@ class Supervisor:
     pids_file: Path
     running: dict[str, Running] = field(default_factory=dict)
     is_stopping: bool = False
+    changing: threading.Lock = field(default_factory=threading.Lock)  # `watch` runs in a thread of its own
 
     def start(self, process: Process) -> None:
         """Starts one process and waits until it is ready. Raises StartError."""
         if process.prepare:
             process.prepare()
-        self.running[process.name] = Running(process, self.launch(process), time.monotonic())
-        self.write_pids()
+        with self.changing:
+            if self.is_stopping:
+                raise StartError("stopped while starting")
+            self.running[process.name] = Running(process, self.launch(process), time.monotonic())
+            self.write_pids()
         self.wait_ready(process)
 
     def launch(self, process: Process) -> subprocess.Popen:
@@ -138,7 +142,9 @@ class Supervisor:
         """Starts again whatever dies, with a growing pause, until `is_stopping`."""
         while not self.is_stopping:
             for running in list(self.running.values()):
-                self.tend(running, time.monotonic())
+                with self.changing:
+                    if not self.is_stopping:
+                        self.tend(running, time.monotonic())
             time.sleep(0.2)
 
     def tend(self, running: Running, now: float) -> None:
@@ -162,7 +168,9 @@ class Supervisor:
     def stop(self) -> None:
         """Stops everything in reverse order of the start; what does not listen in time is killed."""
         self.is_stopping = True
-        for running in reversed(list(self.running.values())):
+        with self.changing:  # whatever is being started again now is in the list
+            ending = list(reversed(self.running.values()))
+        for running in ending:
             self.end(running)
         with contextlib.suppress(FileNotFoundError):
             self.pids_file.unlink()
