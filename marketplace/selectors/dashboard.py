@@ -7,7 +7,7 @@ from typing import Any, Literal
 from django.db.models import QuerySet, Sum
 
 from marketplace.errors import NotFound
-from marketplace.models import Item, Job, JobEarning, Peer, User
+from marketplace.models import Item, Job, JobEarning, Peer, Submission, User
 
 Unit = Literal["count", "nano"]
 MAX_ROWS = 500
@@ -47,11 +47,16 @@ def _items(state: str) -> Callable[[User], QuerySet[Item]]:
     return lambda user: Item.objects.filter(contributor=user, state=state).order_by("-pk")
 
 
+def _waiting(user: User) -> QuerySet[Item]:
+    """Pending items of finished submissions: nothing looks at the others before their upload is completed."""
+    return _items("pending")(user).exclude(submission__state=Submission.State.RECEIVING)
+
+
 _ITEM = ("name", "campaign__title", "label", "state", "reason", "public_id")
 _ITEM_COLUMNS = ("Item", "Campaign", "Label", "State", "Reason", "Id")
 _SOURCES: dict[str, _Source] = {
     "accepted": _Source("Accepted items", "count", _items("accepted"), _ITEM_COLUMNS, _ITEM),
-    "pending": _Source("Items waiting", "count", _items("pending"), _ITEM_COLUMNS, _ITEM),
+    "pending": _Source("Items waiting", "count", _waiting, _ITEM_COLUMNS, _ITEM),
     "duplicate": _Source("Duplicates", "count", _items("duplicate"), _ITEM_COLUMNS, _ITEM),
     "rejected": _Source("Rejected items", "count", _items("rejected"), _ITEM_COLUMNS, _ITEM),
     "rewards": _Source(

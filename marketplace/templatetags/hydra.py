@@ -1,16 +1,21 @@
 """How values look on pages: money, shares, states, bars, icons. Nothing here decides anything."""
 
+from datetime import datetime, timedelta
 from typing import Any
 
 from django import template
 from django.forms import BoundField, CheckboxInput, CheckboxSelectMultiple, RadioSelect, Select
 from django.urls import NoReverseMatch, reverse
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
 
+from marketplace.models import Item
+from marketplace.rules.admission import BUDGET_EXHAUSTED
 from marketplace.rules.money import format_hyd
-from marketplace.templatetags.states import State, state_of
+from marketplace.templatetags.states import ACCOUNTS, State, state_of
 
 register = template.Library()
 
@@ -82,6 +87,28 @@ def badge(kind: str, value: str) -> SafeString:
         '<span class="badge-state tone-{}"><i class="bi bi-{}" aria-hidden="true"></i>{}</span>',
         state.tone, state.icon, state.label,
     )  # fmt: skip
+
+
+@register.simple_tag
+def item_badge(item: Item) -> SafeString:
+    """An item's state; a pending one says whom it waits for: the checks, a person, or the sponsor's budget."""
+    if item.state != Item.State.PENDING or not item.needs_review:
+        return badge("item", item.state)
+    return badge("item", "budget" if item.reason == BUDGET_EXHAUSTED else "review")
+
+
+@register.filter
+def ago(moment: datetime) -> str:
+    """ "just now" within the last minute, else "5 minutes ago"."""
+    if timezone.now() - moment < timedelta(minutes=1):
+        return _("just now")
+    return _("%(span)s ago") % {"span": timesince(moment)}
+
+
+@register.filter
+def account_words(kind: str) -> str:
+    """The ledger's account as a person calls it."""
+    return str(ACCOUNTS.get(kind) or words(kind))
 
 
 @register.inclusion_tag("components/_field.html")

@@ -23,6 +23,7 @@ _TABLE: dict[str, dict[str, State]] = {
         "rejected": State(_("Rejected"), "x-circle", "bad"),
         "ignored": State(_("Ignored"), "slash-circle", "plain"),
         "review": State(_("Waiting for a moderator"), "person-check", "accent"),
+        "budget": State(_("Waiting for budget"), "cash-coin", "warn"),
     },
     "submission": {
         "receiving": State(_("Receiving files"), "cloud-arrow-up", "info"),
@@ -93,3 +94,12 @@ _TABLE: dict[str, dict[str, State]] = {
 def state_of(kind: str, value: str) -> State:
     """Returns how to show `value`; an unknown one is shown by its own word, never hidden."""
     return _TABLE.get(kind, {}).get(value) or State(str(value).replace("_", " ") or "–", "dot", "plain")
+
+
+ACCOUNTS: dict[str, Any] = {
+    "pending": _("Earned, not final yet"),
+    "available": _("Available tokens"),
+    "unlocking": _("Being unlocked"),
+    "credits": _("Credits"),
+    "payable": _("Training pay, not final yet"),
+}

@@ -14,6 +14,7 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 
 from marketplace.errors import MarketError, NotAllowed, NotFound
+from marketplace.web.forms.places import in_words
 
 View = Callable[..., HttpResponseBase]
 
@@ -75,15 +76,19 @@ def button(back: str, *arguments: str) -> Callable[[View], View]:
 def show_on_form(form: forms.Form, error: MarketError) -> None:
     """Adds the refusal to the form: each named field has its own words, the rest goes to the top.
 
-    `attributes.0.name` is shown at `attributes`, `amount_nano` at `amount`.
+    `columns.0.name` is shown at `columns`, `amount_nano` at `amount`; a part of a field that the form has in rows
+    of its own (`attributes.0.targets`) goes to the top. All in the form's words: see forms.places.
     """
     placed = False
     for place, words in error.fields.items():
-        name, _dot, detail = place.partition(".")
+        name, dot, _detail = place.partition(".")
         field = name if name in form.fields else name.removesuffix("_nano")
         text = words if isinstance(words, str) else " ".join(words)
         if field in form.fields and not form.fields[field].widget.is_hidden:
-            form.add_error(field, f"{detail}: {text}" if detail else text)
+            form.add_error(field, in_words(place, text))
+            placed = True
+        elif dot:
+            form.add_error(None, in_words(place, text))
             placed = True
     if not placed:
         form.add_error(None, explain(error))

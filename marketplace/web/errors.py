@@ -4,17 +4,26 @@ Each page says what happened, that nothing was lost, and where to go next. The 5
 database, since that may be what failed.
 """
 
+import logging
 from http import HTTPStatus
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 
+logger = logging.getLogger("django.request")
+
 
 def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    """Signed in, but not allowed: says so, and names the reason where the view gave one."""
+    """Signed in, but not allowed: says so, and names the reason where the view gave one.
+
+    Logs one line itself: Django would add the traceback of an exception that is an answer, not a failure.
+    """
     context = {"reason": str(exception or "")}
-    return render(request, "errors/403.html", context, status=HTTPStatus.FORBIDDEN)
+    response = render(request, "errors/403.html", context, status=HTTPStatus.FORBIDDEN)
+    logger.warning("Forbidden: %s", request.path, extra={"status_code": 403, "request": request})
+    response._has_been_logged = True  # type: ignore[attr-defined]  # what django.utils.log.log_response looks at
+    return response
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:

@@ -9,14 +9,17 @@ from django.db.models import Count, Q, QuerySet, Sum
 from django.db.models.functions import TruncDate
 
 from marketplace.models import Campaign, Item, Job, Peer, User
+from marketplace.rules.admission import BUDGET_EXHAUSTED
 from marketplace.rules.money import NANO
 from marketplace.selectors.submissions import COUNTED, Counts
 
+
 @dataclass(frozen=True)
 class Equation(Counts):
-    """The batch equation; `review` are those of pending that wait for a person."""
+    """The batch equation; of pending, `review` wait for a person and `budget` only for the sponsor's budget."""
 
     review: int = 0
+    budget: int = 0
 
     @property
     def judged_share(self) -> float:
@@ -24,13 +27,16 @@ class Equation(Counts):
 
     @property
     def validated_share(self) -> float:
-        """The part that the checks are done with: what waits for a person counts as checked."""
-        return 1 - (self.pending - self.review) / self.received if self.received else 0.0
+        """The part that the checks are done with: what waits for a person or for budget counts as checked."""
+        return 1 - (self.pending - self.review - self.budget) / self.received if self.received else 0.0
 
 
 def equation_of(items: QuerySet[Item]) -> Equation:
-    waiting = Count("pk", filter=Q(state="pending", needs_review=True))
-    return Equation(**items.order_by().aggregate(received=Count("pk"), review=waiting, **COUNTED))
+    waiting, unfunded = Q(state="pending", needs_review=True), Q(reason=BUDGET_EXHAUSTED)
+    return Equation(**items.order_by().aggregate(
+        received=Count("pk"), review=Count("pk", filter=waiting & ~unfunded),
+        budget=Count("pk", filter=waiting & unfunded), **COUNTED,
+    ))  # fmt: skip
 
 
 @dataclass(frozen=True)

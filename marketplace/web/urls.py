@@ -29,6 +29,7 @@ urlpatterns = [
     path("campaigns/<slug:slug>/release/", releases.build, name="campaign-release"),
     path("submissions/", submissions.index, name="submissions"),
     path("submissions/<uuid:public_id>/", submissions.detail, name="submission"),
+    path("submissions/<uuid:public_id>/finish/", submissions.finish, name="submission-finish"),
     path("items/<uuid:public_id>/", submissions.item, name="submission-item"),
     path("moderation/", moderation.queue, name="moderation"),
     path("moderation/many/", moderation.decide_many, name="moderation-many"),

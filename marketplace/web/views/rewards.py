@@ -76,7 +76,10 @@ def rows(request: HttpRequest, key: str) -> HttpResponse:
     """The rows behind one figure of the dashboard."""
     user: Any = request.user
     found = dashboard.rows(user, key)
-    context = {"found": found, "table": [cells_of(key, found.columns, row) for row in found.rows]}
+    context = {
+        "found": found,
+        "table": [zip(found.columns, cells_of(key, found.columns, row), strict=True) for row in found.rows],
+    }
     return render(request, "marketplace/rewards/rows.html", context)
 
 

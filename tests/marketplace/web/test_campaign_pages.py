@@ -33,7 +33,14 @@ def test_a_sponsor_writes_a_draft_without_json(ada) -> None:
         ({"classes": ""}, "This field is required."),
         ({"reward_base": "1.2345678901"}, "at most nine decimals"),
         ({"reward_base": "lots"}, "Write a decimal number of HYD"),
-        ({"groups-0-shares": "day: 60\nnight: 60"}, "the shares sum to 1.2"),
+        ({"groups-0-shares": "day: 60\nnight: 60"}, "Group 1: the shares sum to 120 %, not 100 %"),
+        ({"groups-0-shares": "day: 50\nday: 50"}, "Group 1, line 2: "),
+        ({"classes": "stop\nstop"}, "Line 2: "),
+        ({"modality": "tabular", "columns": "age: number\nage: number"}, "Line 2: "),
+        (
+            {"modality": "tabular", "columns": "age: number 9 to 1"},
+            "Line 1: the lower limit is above the upper one",
+        ),
         ({"groups-0-shares": "day: most"}, "Line 1: write the target as a number of percent"),
         ({"groups-0-name": ""}, "Name the attribute these groups belong to."),
         ({"modality": "tabular", "columns": ""}, "1 to 200 columns"),
@@ -45,6 +52,7 @@ def test_a_wrong_field_is_told_in_words(changes, words, ada) -> None:
     response = browser(ada).post("/campaigns/new/", {**FORM, **changes})
     assert response.status_code == 422
     assert words in response.content.decode()
+    assert not any(place in response.content.decode() for place in ("attributes.0", "columns.", "classes.1"))
     assert not Campaign.objects.exists()
 
 
@@ -135,3 +143,14 @@ def test_the_list_is_narrowed(ada) -> None:
 @pytest.mark.parametrize("number", ["0", "999", "x", "-1", "9" * 40])
 def test_any_page_number_gives_a_page(number, campaign) -> None:
     assert browser().get(f"/campaigns/?page={number}").status_code == 200
+
+
+NO_BUDGET = "This campaign has no budget left"
+
+
+@pytest.mark.parametrize("funded, told", [(0, True), (10**9, False)])
+def test_an_empty_budget_is_told_before_people_upload(funded, told, campaign, ben) -> None:
+    if funded:
+        ledger.fund_campaign(campaign.ledger_ref, funded, key="fund")
+    for address in (f"/campaigns/{campaign.slug}/", f"/campaigns/{campaign.slug}/upload/"):
+        assert (NO_BUDGET in browser(ben).get(address).content.decode()) is told

@@ -42,3 +42,29 @@ def test_a_stale_form_is_explained(ben) -> None:
 @pytest.mark.parametrize("address", ["/submissions/not-an-id/", "/jobs/00000000-0000-0000-0000-000000000000/", "/rewards/rows/nothing/"])  # fmt: skip
 def test_a_wrong_id_is_a_missing_page(address, ben) -> None:
     assert browser(ben).get(address).status_code == 404
+
+
+@pytest.mark.parametrize("address", ["/moderation/", "/campaigns/new/"])
+def test_a_refusal_is_one_line_in_the_log(address, ben, caplog) -> None:
+    assert browser(ben).get(address).status_code == 403
+    lines = [one for one in caplog.records if one.name == "django.request"]
+    assert [one.getMessage() for one in lines] == [f"Forbidden: {address}"]
+    assert lines[0].exc_info is None
+
+
+def test_a_failure_keeps_its_traceback(ben, caplog, monkeypatch) -> None:
+    def fail(*_arguments, **_options):
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr("marketplace.web.views.tokens.TokenForm", fail)
+    client = browser(ben)
+    client.raise_request_exception = False
+    assert client.get("/tokens/").status_code == 500
+    assert any(one.exc_info for one in caplog.records)
+
+
+def test_an_operator_is_not_told_that_a_role_is_missing(django_user_model) -> None:
+    root = django_user_model.objects.create_superuser("root@example.org", "a long password 1")
+    page = browser(root).get("/admin/marketplace/campaign/add/").content.decode()
+    assert "You may not open this page" in page
+    assert "does not have the role" not in page

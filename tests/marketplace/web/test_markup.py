@@ -1,5 +1,7 @@
 """What holds of every page: nothing inline, well-formed, labelled, one first heading, a way past the navigation."""
 
+import re
+
 import pytest
 
 from tests.marketplace.web.conftest import browser
@@ -63,3 +65,17 @@ def test_the_content_policy_forbids_inline_code(db) -> None:
 )  # fmt: skip
 def test_the_reader_sees_inline_code(bad) -> None:
     assert Html(bad).inline
+
+
+def test_every_cell_of_a_stacked_table_names_its_column(world) -> None:
+    """On a phone the head is hidden, so a cell without a name is a bare number."""
+    for address, who in (("/rewards/rows/accepted/", "ben"), ("/jobs/", "ben"), ("/network/", "ben"),
+                         (f"/jobs/{world.job.public_id}/rounds/", "ben"), ("/rewards/", "ben"),
+                         (f"/releases/{world.release.public_id}/", "ben")):  # fmt: skip
+        page = world.client(who).get(address).content.decode()
+        boxes = page.split('class="table-box')[1:]
+        assert boxes, address
+        for box in boxes:
+            cells = re.findall(r"<td[^>]*>", box.split("</table>")[0])
+            assert cells, address
+            assert all('data-label="' in one or "colspan" in one for one in cells), (address, cells)

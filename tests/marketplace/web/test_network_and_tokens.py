@@ -59,3 +59,11 @@ def test_revoking_is_ones_own(ben, eve) -> None:
     browser(ben).post(f"/tokens/{token.public_id}/revoke/")
     token.refresh_from_db()
     assert token.revoked_at is not None
+
+
+def test_the_network_says_when_a_peer_was_seen_and_how_to_join(job) -> None:
+    page = browser().get("/network/").content.decode()
+    assert "just now" in page
+    assert "0\xa0minutes" not in page
+    assert "in a clone of this repository" in page
+    assert "--host ADDRESS" in page

@@ -32,13 +32,14 @@ def test_each_amount_leads_to_its_rows(earned, ben) -> None:
         assert f'<span class="figure-label">{label}</span>' in page
     assert '<span class="figure-value">2</span>' in page
     assert browser(ben).get("/rewards/statement/?kind=reward").content.decode().count("<tr>") == 2
+    assert "Earned, not final yet" in browser(ben).get("/rewards/statement/").content.decode()
 
 
 def test_the_chart_has_its_table(submission, ben) -> None:
     page = browser(ben).get("/rewards/").content.decode()
     assert '<script id="earned-data" type="application/json">' in page
     assert "The same as a table" in page
-    assert '<td class="num end">1.5</td>' in page
+    assert '<td data-label="Earned, HYD" class="num end">1.5</td>' in page
 
 
 @pytest.mark.parametrize(
@@ -73,3 +74,10 @@ def test_the_statement_as_csv(earned, ben, eve) -> None:
     assert mine[0][:4] == ["id", "at", "kind", "amount_hyd"]
     assert mine[1][2:4] == ["reward", "2"]
     assert len(lines(eve)) == 1
+
+
+@pytest.mark.parametrize("state, count", [("receiving", 0), ("queued", 2)])
+def test_items_of_an_unfinished_upload_do_not_wait(state, count, submission, ben) -> None:
+    type(submission).objects.update(state=state)
+    page = browser(ben).get("/rewards/").content.decode()
+    assert f'Items waiting</span><span class="figure-value">{count}</span>' in page

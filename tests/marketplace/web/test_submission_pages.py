@@ -2,7 +2,8 @@
 
 import pytest
 
-from marketplace.models import Submission
+from marketplace.models import Item, Submission
+from marketplace.rules.admission import BUDGET_EXHAUSTED
 from tests.marketplace.web.conftest import browser
 
 
@@ -83,3 +84,38 @@ def test_the_list_costs_the_same_for_many(submission, ben, django_assert_max_num
     client = browser(ben)
     with django_assert_max_num_queries(8):
         client.get("/submissions/")
+
+
+def test_what_waits_for_budget_is_told_apart(submission, waiting, ben) -> None:
+    """On the list of items, in the count, and on the item's own page."""
+    here = f"/submissions/{submission.public_id}/"
+    assert "Waiting for a moderator" in page_of(browser(ben), here)
+    Item.objects.filter(pk=waiting.pk).update(reason=BUDGET_EXHAUSTED)
+    for address in (here, f"/items/{waiting.public_id}/"):
+        page = page_of(browser(ben), address)
+        assert "Waiting for budget" in page
+        assert "Waiting for a moderator" not in page
+    page = page_of(browser(ben), here)
+    assert "1 of the pending items passed and waits for the sponsor&#x27;s budget." in page.replace(
+        "'", "&#x27;"
+    )
+    assert "waits for a person" not in page
+
+
+def test_an_upload_that_broke_off_is_finished_here(submission, ben) -> None:
+    Submission.objects.update(state="receiving")
+    page = page_of(browser(ben), f"/submissions/{submission.public_id}/")
+    assert f"/campaigns/digits/upload/?submission={submission.public_id}" in page
+    browser(ben).post(f"/submissions/{submission.public_id}/finish/")
+    submission.refresh_from_db()
+    assert submission.state == "queued"
+    assert "/finish/" not in page_of(browser(ben), f"/submissions/{submission.public_id}/")
+
+
+@pytest.mark.parametrize("who, status", [("ada", 403), ("eve", 404)])
+def test_nobody_else_finishes_it(who, status, submission, request) -> None:
+    Submission.objects.update(state="receiving")
+    client = browser(request.getfixturevalue(who))
+    assert client.post(f"/submissions/{submission.public_id}/finish/").status_code == status
+    submission.refresh_from_db()
+    assert submission.state == "receiving"

@@ -80,3 +80,40 @@ def test_an_agreement_to_an_older_text_is_not_taken(notes, ben) -> None:
     page = browser(ben).post(f"/campaigns/{notes.slug}/upload/", form).content.decode()
     assert "The consent in force is version 2; read it and agree to it." in page
     assert not Submission.objects.exists()
+
+
+def begun(campaign, user) -> Submission:
+    return Submission.objects.create(campaign=campaign, contributor=user, consent_version=1)
+
+
+def test_files_are_added_to_a_submission_that_is_still_receiving(notes, ben) -> None:
+    earlier = begun(notes, ben)
+    address = f"/campaigns/{notes.slug}/upload/?submission={earlier.public_id}"
+    page = browser(ben).get(address).content.decode()
+    assert f'data-submission="{earlier.public_id}"' in page
+    assert "These files are added to your submission" in page
+    form = {
+        "chosen": table(),
+        "consent": "on",
+        "consent_version": "1",
+        "key": "k",
+        "submission": earlier.public_id,
+    }
+    browser(ben).post(address, form)
+    assert (Submission.objects.get().pk, earlier.items.count()) == (earlier.pk, 2)
+
+
+def test_nothing_is_added_to_another_ones_or_a_finished_submission(notes, ben, ada) -> None:
+    earlier = begun(notes, ben)
+    address = f"/campaigns/{notes.slug}/upload/?submission={earlier.public_id}"
+    assert browser(ada).get(address).status_code == 404
+    Submission.objects.update(state="queued")
+    page = browser(ben).get(address, follow=True).content.decode()
+    assert "That submission is finished." in page
+
+
+@pytest.mark.parametrize("modality, single", [("image", ".png,"), ("text", ".txt"), ("tabular", "")])
+def test_the_form_says_which_files_need_a_label(modality, single, ada, ben) -> None:
+    made = make_campaign(ada, "one", modality=modality)
+    page = browser(ben).get(f"/campaigns/{made.slug}/upload/").content.decode()
+    assert f'data-single="{single}' in page

@@ -1,5 +1,6 @@
 /* Sends chosen files to the API one request each, at most four at a time, with progress; then completes the
-   submission and opens its page. A file that fails can be sent again: the submission stays open until then. */
+   submission and opens its page. A file that fails can be sent again, removed or left out: the submission stays
+   open until the person decides. With data-submission the files join a submission that is still receiving. */
 document.addEventListener("DOMContentLoaded", () => {
   const form = document.getElementById("upload-form");
   if (!form) return;
@@ -19,8 +20,11 @@ document.addEventListener("DOMContentLoaded", () => {
   const send = form.querySelector("[data-send]");
   const token = form.querySelector("[name=csrfmiddlewaretoken]").value;
   const entries = [];
-  let submission = null;
+  let submission = form.dataset.submission || null;
   let busy = false;
+  let made = 0;
+  let warned = 0;
+  let goOn = null;
 
   const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_all, name) => values[name]);
   const size = (bytes) => {
@@ -29,6 +33,7 @@ document.addEventListener("DOMContentLoaded", () => {
     while (bytes >= 1000 && unit < 3) { bytes /= 1000; unit += 1; }
     return `${bytes.toFixed(unit && bytes < 10 ? 1 : 0)} ${units[unit]}`;
   };
+  const counted = (name, n) => (n === 1 ? words[`${name}One`] : words[name]);
   const normal = (text) => text.normalize("NFC").trim();
   const labelOf = (path) => {
     const folders = path.split("/").slice(0, -1).map(normal).reverse();
@@ -52,7 +57,7 @@ document.addEventListener("DOMContentLoaded", () => {
     remove.className = "icon-button";
     remove.setAttribute("aria-label", fill(words.remove, { name: entry.path }));
     remove.innerHTML = '<i class="bi bi-x-lg" aria-hidden="true"></i>';
-    remove.addEventListener("click", () => { entries.splice(entries.indexOf(entry), 1); draw(); });
+    remove.addEventListener("click", () => { entries.splice(entries.indexOf(entry), 1); draw(); afterRemoving(); });
     row.append(name, bar, state, remove);
     Object.assign(entry, { row, bar, shown: state, remove });
     return row;
@@ -60,20 +65,26 @@ document.addEventListener("DOMContentLoaded", () => {
 
   const draw = () => {
     panel.hidden = entries.length === 0;
-    list.replaceChildren(...entries.slice(0, SHOWN).map((entry) => entry.row || rowOf(entry)));
-    if (entries.length > SHOWN) {
+    const failed = entries.filter((entry) => entry.state === "failed");
+    const shown = [...failed, ...entries.filter((entry) => entry.state !== "failed")].slice(0, Math.max(SHOWN, failed.length));
+    list.replaceChildren(...shown.map((entry) => entry.row || rowOf(entry)));
+    if (entries.length > shown.length) {
       const more = document.createElement("li");
-      more.textContent = fill(words.more, { n: entries.length - SHOWN });
+      more.textContent = fill(words.more, { n: entries.length - shown.length });
       list.append(more);
     }
     const bytes = entries.reduce((sum, entry) => sum + entry.file.size, 0);
-    summary.textContent = fill(words.ready, { n: entries.length, size: size(bytes) });
+    summary.textContent = fill(counted("ready", entries.length), { n: entries.length, size: size(bytes) });
   };
 
   const add = (files) => {
-    if (busy || submission) return;
-    for (const { file, path } of files) entries.push({ file, path, state: "waiting" });
+    if (busy) return;
+    for (const { file, path } of files) {
+      entries.push({ file, path, state: "waiting", number: made });
+      made += 1;
+    }
     draw();
+    afterRemoving();
     complain("");
   };
   const fromInput = (input) => {
@@ -130,7 +141,7 @@ document.addEventListener("DOMContentLoaded", () => {
     }
   };
 
-  const sendOne = async (entry, index) => {
+  const sendOne = async (entry) => {
     const body = new FormData();
     const chosen = form.elements.label.value;
     const label = chosen || labelOf(entry.path);
@@ -145,8 +156,9 @@ document.addEventListener("DOMContentLoaded", () => {
     if (Object.keys(attributes).length) body.append("attributes", JSON.stringify(attributes));
     const url = `${form.dataset.submissions}${submission}/files`;
     try {
-      await patiently(() => request(url, body, `${form.dataset.key}-${index}`, (share) => { if (entry.bar) entry.bar.value = share; }));
+      await patiently(() => request(url, body, `${form.dataset.key}-${entry.number}`, (share) => { if (entry.bar) entry.bar.value = share; }));
       entry.state = "sent";
+      if (entry.remove) entry.remove.remove();
       if (entry.shown) entry.shown.textContent = words.sent;
       if (entry.row) entry.row.dataset.state = "sent";
     } catch (error) {
@@ -162,7 +174,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const done = entries.filter((entry) => entry.state === "sent").length;
     total.max = entries.length;
     total.value = done;
-    summary.textContent = fill(words.sending, { done, n: entries.length });
+    summary.textContent = fill(counted("sending", entries.length), { done, n: entries.length });
   };
 
   const sendAll = async () => {
@@ -172,7 +184,7 @@ document.addEventListener("DOMContentLoaded", () => {
       while (next < open.length) {
         const entry = open[next];
         next += 1;
-        await sendOne(entry, entries.indexOf(entry));
+        await sendOne(entry);
         progress();
       }
     };
@@ -190,14 +202,35 @@ document.addEventListener("DOMContentLoaded", () => {
     heading.textContent = words.broken;
     send.disabled = false;
     send.textContent = words.retry;
-    if (form.querySelector("[data-continue]") || !entries.some((entry) => entry.state === "sent")) return;
-    const button = document.createElement("button");
-    button.type = "button";
-    button.className = "btn btn-quiet w-100 mt-2";
-    button.dataset.continue = "";
-    button.textContent = words.continue;
-    button.addEventListener("click", () => complete().catch((error) => complain(error.message)));
-    send.after(button);
+    entries.filter((entry) => entry.state === "failed").forEach((entry) => entry.row.append(entry.remove));
+    draw();
+    progress();
+    if (goOn || !entries.some((entry) => entry.state === "sent")) return;
+    goOn = document.createElement("button");
+    goOn.type = "button";
+    goOn.className = "btn btn-quiet w-100 mt-2";
+    goOn.dataset.goOn = "";
+    goOn.textContent = words.continue;
+    goOn.addEventListener("click", () => complete().catch((error) => complain(error.message)));
+    send.after(goOn);
+  };
+
+  /* What the buttons do once rows of a submission under way were removed or added. */
+  const afterRemoving = () => {
+    if (!submission || !entries.some((entry) => entry.state !== "waiting")) return;
+    const failed = entries.some((entry) => entry.state === "failed");
+    const allSent = entries.every((entry) => entry.state === "sent");
+    send.textContent = allSent ? words.finish : failed ? words.retry : words.sendNew;
+    if (goOn) goOn.hidden = allSent;
+    progress();
+  };
+
+  /* Single files that no folder, table or choice gives a label; asked about once before they are sent. */
+  const unlabelled = () => {
+    if (form.elements.label.value || !form.dataset.single) return 0;
+    const single = form.dataset.single.split(",");
+    const open = entries.filter((entry) => entry.state === "waiting" && !labelOf(entry.path));
+    return open.filter((entry) => single.some((ending) => entry.path.toLowerCase().endsWith(ending))).length;
   };
 
   const run = async () => {
@@ -205,6 +238,7 @@ document.addEventListener("DOMContentLoaded", () => {
     send.disabled = true;
     heading.textContent = words.uploading;
     entries.forEach((entry) => entry.remove && entry.remove.remove());
+    if (goOn) goOn.disabled = true;
     try {
       if (!submission) {
         const body = JSON.stringify({ consent_version: Number(form.dataset.consentVersion) });
@@ -217,7 +251,9 @@ document.addEventListener("DOMContentLoaded", () => {
     } catch (error) {
       complain(error.message);
       send.disabled = false;
+      entries.forEach((entry) => entry.state !== "sent" && entry.row && entry.row.append(entry.remove));
     }
+    if (goOn) goOn.disabled = false;
     busy = false;
   };
 
@@ -227,6 +263,13 @@ document.addEventListener("DOMContentLoaded", () => {
     if (busy) return;
     if (!entries.length) { complain(words.none); return; }
     if (!form.elements.consent.checked) { complain(words.agree); form.elements.consent.focus(); return; }
+    const bare = unlabelled();
+    if (bare > warned) {
+      warned = bare;
+      complain(fill(counted("bare", bare), { n: bare }));
+      form.elements.label.focus();
+      return;
+    }
     complain("");
     run();
   });
