@@ -23,7 +23,7 @@ from rest_framework.response import Response
 
 from marketplace.api.auth import caller_of
 from marketplace.api.errors import Refused
-from marketplace.errors import KeyReused
+from marketplace.errors import InvalidInput, KeyReused
 from marketplace.models import IdempotentRequest
 
 HEADER = "Idempotency-Key"
@@ -32,15 +32,18 @@ LONGEST_WORK = timedelta(minutes=10)  # no request lives longer, so an older cla
 Act = Callable[[str], Response]
 
 
-def answer_once(request: Request, act: Act, *, whole: bool = True) -> Response:
-    """Runs `act(key)` at most once per user, door and key; without the header, once per call.
+def answer_once(request: Request, act: Act, *, whole: bool = True, required: bool = False) -> Response:
+    """Runs `act(key)` at most once per user, door and key; without the header, once per call, or not where `required`.
 
     `act` gets a key of 64 hex digits to hand to services, which no other user or door can produce. `whole=False`
     for work that must not hold a database transaction while it runs (decoding an upload).
 
-    Raises: KeyReused (422), Refused 409 `in_progress`, 400 for a malformed key.
+    Raises: KeyReused (422), Refused 409 `in_progress`, 400 for a malformed key; InvalidInput for one that is missing.
     """
     key = _read_key(request)
+    if key is None and required:
+        message = "Send the header Idempotency-Key, so that a retry does not pay twice."
+        raise InvalidInput(message, fields={HEADER: message})
     if key is None:
         return act(hashlib.sha256(uuid.uuid4().bytes).hexdigest())
     row, is_new = _claim(request, key, timezone.now())

@@ -28,6 +28,9 @@ KEY = OpenApiParameter(
     description="1 to 100 printable characters. The same key and body: done once, answered alike (with "
     "`Idempotent-Replayed: true`). The same key with another body: 422. The first one still running: 409.",
 )
+KEY_NEEDED = OpenApiParameter(
+    KEY.name, str, OpenApiParameter.HEADER, required=True, description=KEY.description
+)
 INTRODUCTION = """Labelled data in, verdicts and rewards out, credits into training jobs.
 
 - **Credentials**: `Authorization: Bearer hyd_…` (POST /auth/token), or the session of the pages with `X-CSRFToken`.
@@ -35,8 +38,8 @@ INTRODUCTION = """Labelled data in, verdicts and rewards out, credits into train
 - **Money** is whole nano HYD (1 HYD = 1,000,000,000 nano) in requests, `{"nano", "hyd"}` in answers. One HYD unlocks
   one credit.
 - **Retries**: send an `Idempotency-Key` with a POST that creates or pays, and repeat it unchanged after a broken
-  connection.
-- **Lists** are `{"results", "next"}`; `next` is the address of the following page, or null. `limit` is at most 200.
+  connection. Funding a campaign needs one.
+- **Lists** are `{"results", "next"}`; `next` is the address of the following page, or null. `limit` is 1 to 200.
 - **Downloads** take one byte `Range`; the `ETag` is the SHA-256 of the file.
 """
 ERROR_SHAPE = {
@@ -59,10 +62,12 @@ ERROR_SHAPE = {
 
 
 class DoorSchema(AutoSchema):
-    """Reads what `views.base.View` declares: `public`, `scopes`, `keyed`."""
+    """Reads what `views.base.View` declares: `public`, `scopes`, `keyed`, `needs_key`."""
 
     def get_override_parameters(self) -> list[Any]:
-        return [KEY] if self.method == "POST" and getattr(self.view, "keyed", False) else []
+        if self.method != "POST" or not getattr(self.view, "keyed", False):
+            return []
+        return [KEY_NEEDED if self.view.needs_key else KEY]
 
     def get_auth(self) -> list[dict[str, Any]]:
         if not self.view.authentication_classes:

@@ -12,7 +12,6 @@ from typing import Any
 
 from marketplace.errors import InvalidInput
 from marketplace.rules.admission import PolicyError, check_policy
-from marketplace.rules.money import MAX_NANO
 
 MODALITIES = ("image", "text", "tabular")
 MAX_CLASSES = 200  # more would make a class's share too thin for any label check
@@ -63,9 +62,10 @@ def check_draft(draft: CampaignDraft) -> CampaignDraft:
         faults.add("title", "3 to 120 characters")
     if draft.modality not in MODALITIES:
         faults.add("modality", f"one of {', '.join(MODALITIES)}")
-    classes = _check_names(draft.classes, "classes", faults, limit=MAX_CLASSES, longest=MAX_CLASS_NAME)
+    classes = _check_classes(draft, faults)
     columns = _check_columns(draft, faults)
     attributes = _check_attributes(draft.attributes, faults)
+    _check_label_apart(draft, attributes, faults)
     policy = _check_policy(draft.policy, faults)
     _check_scalars(draft, faults)
     if faults:
@@ -107,6 +107,51 @@ def _check_names(names: object, place: str, faults: _Faults, *, limit: int, long
     return cleaned
 
 
+def _check_classes(draft: CampaignDraft, faults: _Faults) -> list[str]:
+    """Classes that a label can be told apart by: two or more, and where folders name them, names a folder can have."""
+    classes = _check_names(draft.classes, "classes", faults, limit=MAX_CLASSES, longest=MAX_CLASS_NAME)
+    if len(classes) == 1:
+        faults.add("classes", "one class leaves nothing to learn; give two or more")
+    folded = [name.casefold() for name in classes]
+    for index, name in enumerate(classes):
+        first = folded.index(folded[index])
+        if first != index:
+            faults.add(
+                f"classes.{index}",
+                f"{name!r} and {classes[first]!r} differ in case only; keep one, or give them different names",
+            )
+        if draft.modality != "tabular" and (name in (".", "..") or "/" in name or "\\" in name):
+            faults.add(
+                f"classes.{index}",
+                f"no folder can be named {name!r}; choose a name without / and \\, not . or ..",
+            )
+    return classes
+
+
+def _same_name(one: object, other: object) -> bool:
+    """Whether a table could hold only one of the two as a column: files are read without regard to case."""
+    return clean_name(one).casefold() == clean_name(other).casefold()
+
+
+def _check_label_apart(
+    draft: CampaignDraft, attributes: Sequence[Mapping[str, Any]], faults: _Faults
+) -> None:
+    """The label in a column of its own: neither the text's nor a group's."""
+    taken = [draft.label_column]
+    if draft.modality == "text":
+        taken.append(draft.text_column)
+        if _same_name(draft.text_column, draft.label_column):
+            faults.add("text_column", "this is the label's column; the text needs a column of its own")
+    if draft.modality == "image" and _same_name(draft.label_column, "file"):
+        faults.add("label_column", "the column “file” names the images; call the label's column otherwise")
+    for index, one in enumerate(attributes):
+        if any(_same_name(one.get("name", ""), name) for name in taken):
+            faults.add(
+                f"attributes.{index}.name",
+                "this is the label's or the text's column; call the attribute otherwise",
+            )
+
+
 def _check_columns(draft: CampaignDraft, faults: _Faults) -> list[dict[str, Any]]:
     if draft.modality != "tabular":
         return []
@@ -115,11 +160,9 @@ def _check_columns(draft: CampaignDraft, faults: _Faults) -> list[dict[str, Any]
         faults.add("columns", f"1 to {MAX_COLUMNS} columns")
         return []
     checked = [_check_column(column, f"columns.{index}", faults) for index, column in enumerate(columns)]
-    names = [column.get("name", "") for column in checked]
-    for index, name in enumerate(names):
-        if name and names.index(name) != index:
-            faults.add(f"columns.{index}.name", f"{name!r} is there twice")
-        if name and name == clean_name(draft.label_column):
+    _check_twice([column.get("name", "") for column in checked], "columns", faults)
+    for index, column in enumerate(checked):
+        if column.get("name") and _same_name(column["name"], draft.label_column):
             faults.add(f"columns.{index}.name", "this is the label's column; list only the inputs here")
     return checked
 
@@ -163,11 +206,16 @@ def _check_attributes(attributes: object, faults: _Faults) -> list[dict[str, Any
         faults.add("attributes", "a list of at most 20 attributes")
         return []
     checked = [_check_attribute(one, f"attributes.{index}", faults) for index, one in enumerate(attributes)]
-    names = [one.get("name") for one in checked]
-    for index, name in enumerate(names):
-        if name and names.index(name) != index:
-            faults.add(f"attributes.{index}.name", f"{name!r} is there twice")
+    _check_twice([one.get("name", "") for one in checked], "attributes", faults)
     return checked
+
+
+def _check_twice(names: Sequence[str], place: str, faults: _Faults) -> None:
+    """Names of columns, which are found in a file without regard to case."""
+    folded = [name.casefold() for name in names]
+    for index, name in enumerate(names):
+        if name and folded.index(folded[index]) != index:
+            faults.add(f"{place}.{index}.name", f"{name!r} is there twice (case does not count)")
 
 
 def _check_attribute(attribute: object, place: str, faults: _Faults) -> dict[str, Any]:
@@ -223,8 +271,8 @@ def _check_scalars(draft: CampaignDraft, faults: _Faults) -> None:
         faults.add("image_channels", "1 (grey) or 3 (colour)")
     if not _is_whole(draft.image_min_side) or not 1 <= draft.image_min_side <= 4096:
         faults.add("image_min_side", "1 to 4096 pixels")
-    if not _is_whole(draft.reward_base) or not 0 <= draft.reward_base <= min(MAX_REWARD, MAX_NANO):
-        faults.add("reward_base", "0 to 1,000,000 HYD")
+    if not _is_whole(draft.reward_base) or not 1 <= draft.reward_base <= MAX_REWARD:
+        faults.add("reward_base", "more than 0, up to 1,000,000 HYD: an accepted item has to be paid for")
     if not 1 <= len(clean_name(draft.licence)) <= MAX_NAME:
         faults.add("licence", f"1 to {MAX_NAME} characters")
     for place in ("label_column", "text_column"):

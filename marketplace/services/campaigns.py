@@ -12,11 +12,12 @@ from ledger import service as ledger
 from marketplace.errors import InvalidInput, NotAllowed, WrongState
 from marketplace.models import Campaign, User
 from marketplace.rules import states
-from marketplace.rules.money import MAX_NANO
+from marketplace.rules.money import MAX_NANO, format_hyd
 from marketplace.rules.schema import CampaignDraft, check_draft
 from marketplace.services.books import translated
 from marketplace.services.queue import enqueue
 
+MAX_FUNDING = MAX_NANO // 1000  # so that sums over many campaigns stay within 64 bits
 # After opening, what contributors agreed to and how they are judged stays; these may still be corrected.
 EDITABLE_WHEN_OPEN = frozenset({"title", "description", "deadline"})
 
@@ -92,8 +93,12 @@ def update_campaign(campaign: Campaign, changes: dict[str, Any], *, by: User) ->
 
 
 def open_campaign(campaign: Campaign, *, by: User, now: datetime | None = None) -> Campaign:
-    """Starts taking submissions. Raises: NotAllowed; WrongState where it is open already."""
+    """Starts taking submissions. Raises: NotAllowed; WrongState where it is open already; InvalidInput for terms
+    that cannot work (of a draft that was stored before they were refused)."""
     at = now or timezone.now()
+    _require_owner(campaign, by)
+    if campaign.state == Campaign.State.DRAFT:
+        check_draft(draft_of(campaign))
     if campaign.deadline is not None and campaign.deadline <= at:
         raise InvalidInput("The deadline has passed.", fields={"deadline": "a time in the future"})
     return _move(campaign, Campaign.State.OPEN, by, opened_at=campaign.opened_at or at, closed_at=None)
@@ -120,10 +125,15 @@ def fund_campaign(campaign: Campaign, amount: int, *, by: User, key: str) -> Non
     Raises: NotAllowed, InvalidInput(amount_nano), KeyReused, Unavailable.
     """
     _require_owner(campaign, by)
-    if isinstance(amount, bool) or not isinstance(amount, int) or not 1 <= amount <= MAX_NANO // 1000:
+    if isinstance(amount, bool) or not isinstance(amount, int) or amount < 1:
         raise InvalidInput(
             "The amount must be positive.", fields={"amount_nano": "a whole number of nano HYD above 0"}
         )
+    if amount > MAX_FUNDING:
+        message = (
+            f"At most {format_hyd(MAX_FUNDING)} HYD at once; fund in several steps, or check the amount."
+        )
+        raise InvalidInput(message, fields={"amount_nano": message})
     if not key:
         raise InvalidInput(
             "Funding needs a key, so that a retry does not pay twice.", fields={"key": "required"}

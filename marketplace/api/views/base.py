@@ -37,13 +37,14 @@ class View(APIView):
     """Base of all doors. `max_body_bytes` is compared with Content-Length, which bounds what Django reads.
 
     `public`: anyone may read. `scopes`: what other methods than the rule's need. `keyed`: posts take an
-    Idempotency-Key. auth.HasScope and schema.DoorSchema read the same three.
+    Idempotency-Key, which they need where `needs_key`. auth.HasScope and schema.DoorSchema read the same.
     """
 
     schema = DoorSchema()
     public = False
     scopes: Mapping[str, Sequence[str]] = {}
     keyed = False
+    needs_key = False
     metadata_class = None  # OPTIONS would show docstrings that are for readers of the code
     content_negotiation_class = JSONAnyway
     parser_classes = [StrictJSONParser]

@@ -1,6 +1,7 @@
 """Campaigns: listed, made, changed, opened, closed, funded."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
@@ -14,6 +15,7 @@ from marketplace.api.auth import caller_of
 from marketplace.api.idempotency import answer_once
 from marketplace.api.serializers import campaigns as shapes
 from marketplace.api.views.base import View
+from marketplace.errors import InvalidInput
 from marketplace.models import Campaign, Modality, User
 from marketplace.rules.schema import CampaignDraft
 from marketplace.selectors import campaigns as selectors
@@ -33,6 +35,17 @@ def find_campaign(request: Request, slug: str) -> Campaign:
 def show_campaign(request: Request, campaign: Campaign) -> dict[str, Any]:
     context = {"request": request, "budget": selectors.budget(campaign)}
     return shapes.CampaignDetail(campaign, context=context).data
+
+
+@contextmanager
+def _as_in_body() -> Iterator[None]:
+    """Refusals name the body's fields: a draft's reward is `reward_base_nano` there."""
+    try:
+        yield
+    except InvalidInput as error:
+        if "reward_base" in error.fields:
+            error.fields["reward_base_nano"] = error.fields.pop("reward_base")
+        raise
 
 
 def _fields_of(wish: dict[str, Any]) -> dict[str, Any]:
@@ -71,7 +84,8 @@ class Campaigns(View):
         slug, draft = wish.pop("slug", ""), CampaignDraft(**_fields_of(wish))
 
         def act(key: str) -> Response:
-            campaign = services.create_campaign(caller_of(request), draft, slug=slug)
+            with _as_in_body():
+                campaign = services.create_campaign(caller_of(request), draft, slug=slug)
             return Response(show_campaign(request, campaign), status=201)
 
         return answer_once(request, act)
@@ -96,7 +110,8 @@ class OneCampaign(View):
     def patch(self, request: Request, slug: str) -> Response:
         campaign = find_campaign(request, slug)
         changes = _fields_of(self.read(shapes.CampaignChange))
-        changed = services.update_campaign(campaign, changes, by=caller_of(request))
+        with _as_in_body():
+            changed = services.update_campaign(campaign, changes, by=caller_of(request))
         return Response(show_campaign(request, changed))
 
 
@@ -141,6 +156,7 @@ class CloseCampaign(_Step):
 
 class FundCampaign(View):
     keyed = True
+    needs_key = True
 
     @extend_schema(
         summary="Add to a campaign's budget",
@@ -157,7 +173,7 @@ class FundCampaign(View):
             services.fund_campaign(campaign, amount, by=caller_of(request), key=key)
             return Response(show_campaign(request, campaign))
 
-        return answer_once(request, act)
+        return answer_once(request, act, required=True)
 
 
 def _user(request: Request) -> User:

@@ -48,6 +48,8 @@ def test_who_is_no_sponsor_makes_none(ben):
         ({"image_channels": 2}, "image_channels"),
         ({"reward_base_nano": 0}, "reward_base_nano"),
         ({"reward_base_nano": 2**63}, "reward_base_nano"),
+        ({"reward_base_nano": 10**16}, "reward_base_nano"),
+        ({"classes": ["only"]}, "classes"),
         ({"attributes": {}}, "attributes"),
         ({"attributes": [5]}, "attributes"),
         ({"policy": {"no_such_rule": 1}}, "policy"),
@@ -72,7 +74,7 @@ def test_a_draft_is_its_owner_s_alone(ada, ben, dan, draft):
 def test_opening_funding_and_closing(ada, draft):
     client = caller(ada)
     assert client.send(f"campaigns/{draft}/open").json()["state"] == "open"
-    funded = client.send(f"campaigns/{draft}/fund", {"amount_nano": 5 * HYD})
+    funded = client.send(f"campaigns/{draft}/fund", {"amount_nano": 5 * HYD}, key="f")
     assert funded.json()["budget"]["remaining"] == {"nano": 5 * HYD, "hyd": "5"}
     assert Caller().ask(f"campaigns/{draft}").json()["mine"] is False
     assert client.send(f"campaigns/{draft}/close").json()["state"] == "closed"
@@ -93,9 +95,16 @@ def test_a_retried_funding_funds_once(ada, draft):
 
 @pytest.mark.parametrize("amount", [0, -1, 2**63, 1.5, "much", None, True])
 def test_a_bad_amount_is_400(ada, draft, amount):
-    answer = caller(ada).send(f"campaigns/{draft}/fund", {"amount_nano": amount})
+    answer = caller(ada).send(f"campaigns/{draft}/fund", {"amount_nano": amount}, key="f")
     assert answer.status_code == 400
     assert "amount_nano" in answer.json()["fields"]
+
+
+def test_funding_without_a_key_is_refused(ada, draft):
+    answer = caller(ada).send(f"campaigns/{draft}/fund", {"amount_nano": HYD})
+    assert answer.status_code == 400
+    assert list(answer.json()["fields"]) == ["Idempotency-Key"]
+    assert ledger.campaign_budget(Campaign.objects.get().ledger_ref).funded == 0
 
 
 def test_an_address_may_be_chosen_once(ada, dan):
@@ -119,7 +128,7 @@ def test_another_sponsor_moves_nothing(ada, dan, draft, step):
     body = {"amount_nano": HYD} if step == "fund" else None
     assert caller(dan).send(f"campaigns/{draft}/{step}", body).status_code == 404
     Campaign.objects.update(state="open")
-    assert caller(dan).send(f"campaigns/{draft}/{step}", body).status_code == 403
+    assert caller(dan).send(f"campaigns/{draft}/{step}", body, key="k").status_code == 403
     assert Campaign.objects.get().state == "open"
     assert ledger.campaign_budget(Campaign.objects.get().ledger_ref).funded == 0
 
@@ -148,5 +157,18 @@ def test_the_list_comes_in_pages(ada):
     second = Caller().get(first["next"]).json()
     assert [one["slug"] for one in second["results"]] == ["c1", "c0"]
     assert second["next"] is None
-    assert Caller().ask("campaigns?cursor=nonsense").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "query, place",
+    [
+        ("limit=abc", "limit"), ("limit=0", "limit"), ("limit=-1", "limit"), ("limit=201", "limit"),
+        ("limit=", "limit"), ("limit=%D9%A3", "limit"), ("cursor=nonsense", "cursor"), ("page=2", "page"),
+        ("offset=5", "offset"),
+    ],
+)  # fmt: skip
+def test_a_bad_page_is_400_and_names_the_parameter(campaign, query, place):
+    answer = Caller().ask(f"campaigns?{query}")
+    assert (answer.status_code, list(answer.json()["fields"])) == (400, [place])
+    assert Caller().ask("campaigns?limit=200").status_code == 200
     assert Caller().ask("campaigns?modality=video").status_code == 400

@@ -46,6 +46,14 @@ def test_the_queue_shows_what_waits(cleo, items, campaign):
     assert len(judge(cleo).ask("moderation/queue?campaign=digits").json()["results"]) == 2
     assert judge(cleo).ask("moderation/queue?campaign=other").json()["results"] == []
     assert judge(cleo).ask("moderation/queue?campaign=no/slug").status_code == 400
+    for query, place in (
+        ("limit=all", "limit"),
+        ("page=x", "page"),
+        ("page=0", "page"),
+        ("cursor=x", "cursor"),
+    ):
+        refused = judge(cleo).ask(f"moderation/queue?{query}")
+        assert (refused.status_code, list(refused.json()["fields"])) == (400, [place])
     page = judge(cleo).ask("moderation/queue?limit=1").json()
     assert page["next"] and len(page["results"]) == 1
 

@@ -45,6 +45,19 @@ def test_all_faults_are_named_at_once():
         ({"classes": ["a", "a\u00a0"]}, "classes.1"),
         ({"classes": ["a", "b\u202e"]}, "classes.1"),
         ({"classes": "ab"}, "classes"),
+        ({"classes": ["only"]}, "classes"),
+        ({"classes": ["cat", "Cat"]}, "classes.1"),
+        ({"classes": ["Stra\u00dfe", "STRASSE"]}, "classes.1"),
+        ({"classes": ["V\u00e9lo", "ve\u0301lo"]}, "classes.1"),
+        ({"classes": ["cat", "a/b"]}, "classes.1"),
+        ({"classes": ["a\\b", "cat"]}, "classes.0"),
+        ({"classes": ["cat", ".."]}, "classes.1"),
+        ({"label_column": "File"}, "label_column"),
+        ({"reward_base": 0}, "reward_base"),
+        ({"attributes": [SEX, {**SEX, "name": "Sex"}]}, "attributes.1.name"),
+        ({"attributes": [{**SEX, "name": "Label"}]}, "attributes.0.name"),
+        ({"modality": "text", "label_column": "Text"}, "text_column"),
+        ({"modality": "text", "attributes": [{**SEX, "name": "text"}]}, "attributes.0.name"),
         ({"image_min_side": 0}, "image_min_side"),
         ({"image_min_side": True}, "image_min_side"),
         ({"reward_base": 10**16}, "reward_base"),
@@ -73,6 +86,8 @@ def test_a_fault_is_named_at_its_place(change, place):
         ([{"name": "age", "type": "number", "low": 9, "high": 1}], "columns.0.low"),
         ([{"name": "age", "type": "number", "low": float("nan")}], "columns.0.low"),
         ([{"name": "label", "type": "number"}], "columns.0.name"),
+        ([{"name": "LABEL", "type": "number"}], "columns.0.name"),
+        ([{"name": "age", "type": "number"}, {"name": "Age", "type": "number"}], "columns.1.name"),
         ([{"name": "job", "type": "category", "values": ["a", "a"]}], "columns.0.values.1"),
     ],
 )
@@ -94,3 +109,12 @@ def test_partial_targets_and_open_categories_are_allowed():
 
 def test_names_that_differ_in_more_than_spelling_stay_apart():
     assert clean_name("vélo") != clean_name("Vélo")
+
+
+def test_what_only_looks_like_a_fault_is_taken():
+    slashes = check_draft(
+        CampaignDraft(**{**TABLE, "classes": ["Asian/Pacific", "other"]})
+    )  # no folders here
+    assert slashes.classes == ["Asian/Pacific", "other"]
+    assert check_draft(CampaignDraft(**{**IMAGE, "reward_base": 1, "text_column": "label"})).reward_base == 1
+    assert check_draft(CampaignDraft(**{**IMAGE, "classes": ["v1.0", "..."]})).classes == ["v1.0", "..."]

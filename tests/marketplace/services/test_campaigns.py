@@ -28,7 +28,7 @@ def test_two_campaigns_of_one_title_get_two_addresses(ada):
 
 def test_a_title_without_letters_has_an_address_too(ada):
     assert (
-        create_campaign(ada, CampaignDraft(title="信号机の写真", modality="image", classes=["a"])).slug
+        create_campaign(ada, CampaignDraft(title="信号机の写真", modality="image", classes=["a", "b"])).slug
         == "campaign"
     )
 
@@ -106,6 +106,23 @@ def test_amounts_that_are_none_are_refused(ada, amount, key):
     campaign = create_campaign(ada, DRAFT)
     with pytest.raises(InvalidInput):
         fund_campaign(campaign, amount, by=ada, key=key)
+
+
+def test_too_much_at_once_is_told_with_the_most(ada):
+    campaign = create_campaign(ada, DRAFT)
+    for amount in (2**63 - 1, 2**63 // 1000 + 1):
+        with pytest.raises(InvalidInput, match=r"^At most 9223372\.036854775 HYD at once"):
+            fund_campaign(campaign, amount, by=ada, key="k")
+    fund_campaign(campaign, 9_223_372_036_854_775, by=ada, key="k")
+    assert budget_of(campaign).remaining == 9_223_372_036_854_775
+
+
+def test_a_stored_draft_that_cannot_work_does_not_open(ada):
+    campaign = make_campaign(ada, "one", state="draft", budget=0, classes=["only"])
+    with pytest.raises(InvalidInput, match="two or more"):
+        open_campaign(campaign, by=ada)
+    campaign.refresh_from_db()
+    assert campaign.state == "draft"
 
 
 def test_drafts_are_their_owners(ada, eve, django_user_model):
