@@ -11,7 +11,7 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -51,7 +51,7 @@ class LabelDesk:
                 f"the label “{place(received)}” is not a class of the campaign; did you mean "
                 f"“{place(match.suggestion)}”? It {match.why}"
             )
-        known = ", ".join(place(c, 30) for c in self.classes[:8])
+        known = _first([place(c, 30) for c in self.classes], 8)
         return "", f"the label “{place(received)}” is not a class of the campaign ({known})"
 
     def _match(self, received: str) -> LabelMatch:
@@ -83,6 +83,13 @@ class LabelDesk:
         )
 
 
+def _first(names: Sequence[str], limit: int) -> str:
+    """The names, or the first of them and how many more there are."""
+    shown = ", ".join(names[:limit])
+    more = len(names) - limit
+    return f"{shown} … and {more} more" if more > 0 else shown
+
+
 def table_entries(
     table: Table, schema: UploadSchema, desk: LabelDesk, limits: UploadLimits, *, name: str
 ) -> list[Entry]:
@@ -103,7 +110,7 @@ def resolve_columns(table: Table, schema: UploadSchema) -> dict[str, str]:
     }
     missing = [name for name in wanted if name not in found]
     if missing:
-        there = ", ".join(f"“{place(c, 30)}”" for c in table.columns[:12]) or "none"
+        there = _first([f"“{place(c, 30)}”" for c in table.columns], 12) or "none"
         raise TableRefused(
             f"Column {', '.join(f'“{place(m, 30)}”' for m in missing)} is missing. The file has: {there}. "
             "Rename the columns, or choose another delimiter.",

@@ -37,6 +37,7 @@ JOBS = UUID(
     "5a5f1c0e-9d2c-4a37-8f0a-6f9f3c6f1d11"
 )  # names jobs by owner and key, so that a retry finds its job
 STRATEGIES = ("sync",)
+MAX_LIMIT = MAX_NANO // 1000  # so that sums over many jobs stay within 64 bits
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,10 @@ def _check_draft(draft: JobDraft) -> tuple[RecipeSpec, dict[str, Any]]:
 
 def _check_limit(limit: int, spec: RecipeSpec, parameters: Mapping[str, Any]) -> None:
     one_step = pricing.charge(int(parameters["batch_size"]), spec.nano_per_sample)
-    if isinstance(limit, bool) or not isinstance(limit, int) or not one_step <= limit <= MAX_NANO // 1000:
+    if not isinstance(limit, bool) and isinstance(limit, int) and limit > MAX_LIMIT:
+        message = f"At most {format_hyd(MAX_LIMIT)} credits can be locked for one job."
+        raise InvalidInput(message, fields={"credit_limit_nano": message})
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < one_step:
         message = f"One step costs {format_hyd(one_step)} credits; the limit has to cover at least that."
         raise InvalidInput(message, fields={"credit_limit_nano": message})
 

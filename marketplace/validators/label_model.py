@@ -30,7 +30,7 @@ TRIM_BELOW = -0.8
 @dataclass(frozen=True)
 class Judgement:
     """One label seen by the model. `margin` in [-1, 1] is p(label) minus the best other class, adjusted for how
-    sure the model usually is of each class; `rank` is the share of accepted items with a smaller margin."""
+    sure the model usually is of each class; `rank` is the share of the items compared with a smaller margin."""
 
     p_label: float
     likely: str
@@ -40,10 +40,11 @@ class Judgement:
     flagged: bool
     disagrees: bool
 
-    def words(self, label: str) -> str:
+    def words(self, label: str, compared: str) -> str:
+        """`compared`: what the model was fitted on, such as "accepted items"."""
         return (
             f"The label “{label}” has probability {self.p_label:.1%} here, “{self.likely}” {self.p_likely:.0%}; "
-            f"only {self.rank:.1%} of the accepted items fit their label as badly."
+            f"only {self.rank:.1%} of the {compared} fit their label as badly."
         )
 
 

@@ -84,8 +84,12 @@ def _usable(trusted: LabelledSet | None, seed: int) -> LabelledSet | None:
 
 
 def _item(judgement: Judgement | None, label: str, counts: Counter[str], basis: dict[str, Any]) -> Finding:
+    compared = "accepted items" if basis["accepted"] else "items compared"
     if judgement is None:
-        words = f"The class “{label}” has {counts[label]} accepted items to compare with; {MIN_PER_CLASS} are needed."
+        source = "accepted items" if basis["accepted"] else "items of this submission"
+        words = (
+            f"The class “{label}” has {counts[label]} {source} to compare with; {MIN_PER_CLASS} are needed."
+        )
         return VALIDATOR.unknown(words, data=basis)
     data = {
         **basis,
@@ -98,7 +102,7 @@ def _item(judgement: Judgement | None, label: str, counts: Counter[str], basis: 
     score = min(1.0, judgement.rank / 0.1)
     if not judgement.flagged:
         return VALIDATOR.ok(score, data=data)
-    return VALIDATOR.finding(SUSPECT, min(score, 0.3), judgement.words(label), data=data)
+    return VALIDATOR.finding(SUSPECT, min(score, 0.3), judgement.words(label, compared), data=data)
 
 
 def _submission(
@@ -149,12 +153,11 @@ def _without_trust(batch: LabelledSet, seed: int, features_name: str) -> LabelRe
         return LabelReport(
             [VALIDATOR.unknown(f"{why}.", data=basis) for _ in range(len(batch))], submission, basis
         )
-    judged = cross_validated(own.features, own.labels, HONEST_FLAGS, seed)
     counts = Counter(batch.labels)
-    queue = iter(judged)
     known = set(own.labels)
-    items = [
-        _item(next(queue) if label in known and len(own) == len(batch) else None, label, counts, basis)
-        for label in batch.labels
-    ]
+    if len(own) < sum(counts[label] for label in known):  # a sample: whose judgements these are is not known
+        words = f"{why}, and too many items here to compare with one another."
+        return LabelReport([VALIDATOR.unknown(words, data=basis) for _ in batch.labels], submission, basis)
+    queue = iter(cross_validated(own.features, own.labels, HONEST_FLAGS, seed))
+    items = [_item(next(queue) if label in known else None, label, counts, basis) for label in batch.labels]
     return LabelReport(items, submission, basis)

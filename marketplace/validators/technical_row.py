@@ -31,7 +31,8 @@ def _inspect(row: Mapping[str, Any], columns: Sequence[Mapping[str, Any]]) -> Fi
             BAD, 1 - share, f"{len(missing)} of {len(columns)} values are missing.", data=data
         )
     if missing:
-        words = f"{len(missing)} of {len(columns)} values are missing ({', '.join(missing[:5])})."
+        more = f" … and {len(missing) - 5} more" if len(missing) > 5 else ""
+        words = f"{len(missing)} of {len(columns)} values are missing ({', '.join(missing[:5])}{more})."
         return VALIDATOR.finding(SUSPECT if share > 0.25 else OK, 1 - share, words, data=data)
     return VALIDATOR.ok(data=data)
 

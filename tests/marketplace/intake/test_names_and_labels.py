@@ -41,6 +41,12 @@ def test_the_spelling_itself_is_the_same_and_a_stranger_is_unknown():
     assert LabelDesk(CLASSES).settle("x" * 121)[1].startswith("its label is 121")
 
 
+def test_a_refusal_says_how_many_classes_it_left_out():
+    names = [f"class-{n}" for n in range(10)]
+    assert LabelDesk(tuple(names)).settle("boat")[1].endswith(f"({', '.join(names[:8])} … and 2 more)")
+    assert LabelDesk(tuple(names[:8])).settle("boat")[1].endswith(f"({', '.join(names[:8])})")
+
+
 def test_an_answer_settles_the_question():
     desk = LabelDesk(CLASSES, {"vélo": "Vélo"})
     assert desk.settle("vélo") == ("Vélo", "")

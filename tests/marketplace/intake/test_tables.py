@@ -94,6 +94,12 @@ def test_missing_and_doubled_columns_are_named(tmp_path):
     assert plan(tmp_path, " Text ,LABEL\nx,POS\n").of("data")[0].text == "x"
 
 
+def test_a_file_of_many_columns_says_how_many_it_left_out(tmp_path):
+    names = [f"c{n}" for n in range(14)]
+    with pytest.raises(TableRefused, match=r"“c11” … and 2 more\. Rename"):
+        plan(tmp_path, f"{','.join(names)}\n{','.join('x' * 14)}\n".encode())
+
+
 def test_an_open_quote_is_refused_with_its_line(tmp_path):
     with pytest.raises(TableRefused, match="begins on line 3"):
         plan(tmp_path, 'text,label\na,POS\n"b,POS\nc,NEG\n')

@@ -117,6 +117,15 @@ def test_a_wrong_wish_names_its_place(ben, release, change, place):
     assert place in refused.value.fields
 
 
+@pytest.mark.parametrize(
+    "limit, words",
+    [(2**62, "^At most 9223372.036854775 credits"), (0, "^One step costs 0.0016 credits")],
+)
+def test_a_limit_is_too_high_or_too_low_in_its_own_words(ben, release, limit, words):
+    with pytest.raises(InvalidInput, match=words):
+        jobs.create_job(ben, draft(release, credit_limit=limit), key="k")
+
+
 def test_an_unready_release_trains_nothing(ben, release):
     release.state = "building"
     with pytest.raises(InvalidInput):

@@ -73,6 +73,7 @@ def test_the_words_name_the_numbers(digit_sets):
     report = check(flipped(honest), trusted)
     assert "has probability" in report.items[0].reasons[0]
     assert "labels (" in report.submission.reasons[0]
+    assert "of the accepted items fit their label" in report.items[0].reasons[0]
     assert "among accepted items it is" in report.submission.reasons[0]
 
 
@@ -94,6 +95,18 @@ def test_without_accepted_items_the_worst_come_first_and_the_whole_stays_open(di
     wrong = {i for i, (a, b) in enumerate(zip(noisy.labels, trusted.labels, strict=True)) if a != b}
     worst = sorted(range(len(noisy)), key=lambda i: report.items[i].data["margin"])[: len(wrong)]
     assert len(wrong & set(worst)) >= 0.8 * len(wrong)
+    said = [reason for one in report.items for reason in one.reasons]
+    assert said
+    assert all("of the items compared fit their label" in reason for reason in said)
+
+
+def test_a_class_too_small_to_compare_within_a_submission_is_open_and_the_rest_is_judged(digit_sets):
+    trusted, _ = digit_sets
+    report = check(LabelledSet(trusted.features, ["eleven", *trusted.labels[1:]]), None)
+    assert report.items[0].reasons == (
+        "The class “eleven” has 1 items of this submission to compare with; 5 are needed.",
+    )
+    assert {one.outcome for one in report.items[1:]} == {"ok", "suspect"}
 
 
 def test_the_ranking_agrees_with_cleanlab(digit_sets):
