@@ -11,18 +11,15 @@ import pytest
 from django.core.cache import cache
 
 from config.settings import base
+from tests.marketplace.conftest import ada, ben, cleo, eve  # noqa: F401 - the cast
 from tests.marketplace.web.conftest import (  # noqa: F401 - the pages' small world
-    PASSWORD,
-    ada,
-    ben,
     campaign,
-    cleo,
-    eve,
     job,
     release,
     submission,
     world,
 )
+from tests.marketplace.world import PASSWORD
 
 CHROMIUM = os.environ.get("HYDRA_CHROMIUM", "/usr/bin/chromium")
 

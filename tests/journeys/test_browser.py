@@ -219,3 +219,58 @@ def test_a_campaign_is_written_without_json(tab) -> None:
     made = Campaign.objects.get()
     assert [one["name"] for one in made.attributes] == ["season", "place"]
     assert window.problems == []
+
+
+def test_one_bad_file_does_not_hold_up_the_others(tab, shapes) -> None:
+    """It can be removed, and what arrived goes on; sending without a label is asked about first."""
+    member("ben@example.org", "Ben")
+    bad = {"name": "broken.zip", "mimeType": "application/zip", "buffer": b"PK\x03\x04 not an archive"}
+    for way in ("Go on without the failed ones", "Finish"):
+        window = tab()
+        window.log_in("ben@example.org")
+        page = window.page
+        page.goto(f"/campaigns/{shapes.slug}/upload/")
+        page.set_input_files("#id_chosen", [files(1)[0], bad])
+        page.check("#id_consent")
+        page.click("[data-send]")
+        page.wait_for_selector("text=1 file has no label.")
+        assert not Submission.objects.filter(state="receiving").exists()
+        page.select_option("#id_label", "stripes")
+        page.click("[data-send]")
+        page.wait_for_selector("text=Send the failed ones again")
+        if way == "Finish":
+            page.click("[aria-label='Remove broken.zip']")
+            assert page.locator("[data-files] li").count() == 1
+        page.click(f"button:has-text('{way}')")
+        page.wait_for_url("**/submissions/*/")
+        assert Submission.objects.latest("pk").state == "queued"
+
+
+def test_an_upload_left_half_way_is_taken_up_again(tab, shapes) -> None:
+    ben = member("ben@example.org", "Ben")
+    begun = Submission.objects.create(
+        campaign=shapes, contributor=ben, consent_version=shapes.consent_version
+    )
+    window = tab(375)
+    window.log_in("ben@example.org")
+    page = window.page
+    page.goto(f"/submissions/{begun.public_id}/")
+    page.click("text=Add files")
+    page.set_input_files("#id_chosen", files(2))
+    page.select_option("#id_label", "stripes")
+    page.check("#id_consent")
+    page.click("[data-send]")
+    page.wait_for_url(f"**/submissions/{begun.public_id}/")
+    assert (Submission.objects.get().state, begun.items.count()) == ("queued", 2)
+    assert window.problems == []
+
+
+def test_a_phone_shows_every_column(tab, world) -> None:
+    window = tab(375)
+    window.log_in("ben@example.org")
+    page = window.page
+    page.goto("/jobs/")
+    for cell in page.locator(".table-box td").all():
+        box = cell.bounding_box()
+        assert box["x"] + box["width"] <= 375
+        assert cell.evaluate("one => getComputedStyle(one, '::before').content").strip('"')
