@@ -28,6 +28,17 @@ class ReadOnly(ModelAdmin):
         return False
 
 
+_unfold_context = admin.site.each_context
+
+
+def _named_context(request: HttpRequest) -> dict[str, Any]:
+    """Unfold takes the site's names from settings alone, and these name none."""
+    context = _unfold_context(request)
+    named = {"site_header": "Hydra", "site_title": "Hydra"}
+    return context | {name: context.get(name) or word for name, word in named.items()}
+
+
+admin.site.each_context = _named_context  # type: ignore[method-assign]
 admin.site.unregister(Group)
 
 

@@ -273,4 +273,5 @@ def test_a_phone_shows_every_column(tab, world) -> None:
     for cell in page.locator(".table-box td").all():
         box = cell.bounding_box()
         assert box["x"] + box["width"] <= 375
+        assert box["height"] < 90  # a line or two, no gaps
         assert cell.evaluate("one => getComputedStyle(one, '::before').content").strip('"')

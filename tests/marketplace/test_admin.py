@@ -55,3 +55,10 @@ def test_a_role_is_granted_by_group(operator, ben):
 def test_the_admin_is_not_for_members(client, cleo):
     client.force_login(cleo)
     assert client.get(reverse("admin:index")).status_code == 302
+
+
+def test_the_site_is_called_by_its_name(operator):
+    page = operator.get("/admin/").content.decode()
+    assert "| Hydra</title>" in " ".join(page.split())
+    assert "Django site admin" not in page
+    assert "Django administration" not in page
