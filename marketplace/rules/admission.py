@@ -140,9 +140,15 @@ def is_unchecked(signs: Iterable[Sign]) -> bool:
 
 def _doubts(found: Mapping[str, Sign], context: Context) -> list[str]:
     policy, doubts = context.policy, []
+    if (
+        history := found.get("history")
+    ) is not None:  # first: the queue knows such items by how their reason begins
+        doubts.append(_say(history, "It was rejected before."))
     if context.submission_in_doubt:
         doubts.append(context.submission_in_doubt)
     for name, sign in sorted(found.items()):
+        if name == "history":
+            continue
         if sign.outcome == "bad":  # technical, with rejection off; near duplicates, for review; labels always
             doubts.append(_say(sign, f"The {name} check failed."))
         elif sign.outcome == "suspect" and _is_reviewed(name, policy):

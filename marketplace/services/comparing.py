@@ -1,8 +1,9 @@
-"""The second half of validation, all items of a submission together: duplicates and label plausibility.
+"""The second half of validation, all items of a submission together: duplicates, earlier rejections, labels.
 
 Reads what earlier submissions left; writes nothing.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -11,11 +12,12 @@ from uuid import UUID
 import numpy as np
 from django.db.models import Q, QuerySet
 
-from marketplace.models import Campaign, Item, Modality, Submission
+from marketplace.models import Campaign, Item, Modality, Submission, Verdict
 from marketplace.services import vectors
-from marketplace.validators import duplicates, features, labels
+from marketplace.validators import duplicates, features, history, labels
 from marketplace.validators.duplicates import Record
 from marketplace.validators.finding import BAD, Finding
+from marketplace.validators.history import Rejection
 from marketplace.validators.labels import LabelledSet, LabelReport
 
 TRUSTED = 3000  # accepted items to learn from; more changes a cross-validated model little and costs minutes
@@ -112,6 +114,35 @@ def _equal_rows(campaign: Campaign, items: Sequence[Item]) -> dict[int, str]:
             held.setdefault((content, label), str(public_id))
     pairs = ((item.pk, held.get((item.content_sha256, item.label))) for item in items)
     return {key: twin for key, twin in pairs if twin is not None}
+
+
+def find_rejections(campaign: Campaign, items: Sequence[Item]) -> dict[int, Finding]:
+    """By the item's key: that a moderator rejected the same content, in an item that is still rejected.
+
+    Equal rows are normal in tables, so that of rows only those with the same label are told.
+    """
+    digests = sorted({item.content_sha256 for item in items if item.content_sha256})
+    said: dict[str, list[Rejection]] = defaultdict(list)
+    for start in range(0, len(digests), 500):
+        rows = Verdict.objects.filter(
+            item__campaign=campaign,
+            item__content_sha256__in=digests[start : start + 500],
+            item__state=Item.State.REJECTED,
+            outcome=Verdict.Outcome.REJECTED,
+            moderator__isnull=False,
+        ).order_by("pk")
+        told = rows.values_list("item__content_sha256", "item__public_id", "item__label", "reason")
+        for content, public_id, label, reason in told:
+            said[content].append(Rejection(str(public_id), label, reason))
+    by_label = campaign.modality == Modality.TABULAR
+    found = {
+        item.pk: history.check(
+            item.label,
+            [one for one in said.get(item.content_sha256, ()) if one.label == item.label or not by_label],
+        )
+        for item in items
+    }
+    return {key: finding for key, finding in found.items() if finding is not None}
 
 
 def check_labels(campaign: Campaign, items: Sequence[Item], known: Sequence[Known]) -> LabelReport:

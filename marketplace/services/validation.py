@@ -164,9 +164,10 @@ def _save_evidence(
     submission: Submission, items: Sequence[Item], bench: Bench, findings: Findings
 ) -> dict[int, list[Evidence]]:
     twins = {item.pk: twin for item, twin in zip(bench.sound, bench.twins, strict=True)}
+    rejected = comparing.find_rejections(bench.campaign, bench.sound)
     evidence: dict[int, list[Evidence]] = {}
     for item in items:
-        compared = [found[item.pk] for found in (twins, findings.labels) if item.pk in found]
+        compared = [found[item.pk] for found in (twins, rejected, findings.labels) if item.pk in found]
         inputs = item.content_sha256 or item.original_sha256
         evidence[item.pk] = [
             evidence_row(item, one, input_sha256=inputs) for one in [*findings_of(item), *compared]

@@ -77,12 +77,15 @@ def test_eight_names_for_the_same_bytes_make_one_item_and_seven_duplicates(campa
     assert sorted(submission.items.values_list("position", flat=True)) == list(range(8))
 
 
-def test_after_its_rejection_the_same_file_is_accepted(campaign):
+def test_after_its_rejection_the_same_file_may_be_accepted_by_a_person(campaign):
     ben, cleo = make_user("ben"), make_user("cleo", "moderate")
     first = judge(send(campaign, ben, picture("ring", 1), "a.png", label="ring")).items.get()
     decide(first, moderator=cleo, outcome="rejected", reason="Blurred.")
     again = judge(send(campaign, ben, picture("ring", 1), "a.png", label="ring")).items.get()
-    assert (first.state, again.state) == ("accepted", "accepted")  # `first` as it was loaded
+    assert (first.state, again.state) == ("accepted", "pending")  # `first` as it was loaded
+    decide(again, moderator=cleo, outcome="accepted", reason="Sharp enough after all.")
+    again.refresh_from_db()
+    assert again.state == "accepted"
     assert Item.objects.get(pk=first.pk).state == "rejected"
     assert ledger.campaign_budget(campaign.ledger_ref).reserved == again.reward
 

@@ -13,10 +13,12 @@ from marketplace.intake import SandboxUnavailable
 from marketplace.models import Evidence, Item, Submission
 from marketplace.rules.admission import BUDGET_EXHAUSTED
 from marketplace.rules.evidence import Statement
+from marketplace.selectors.moderation import queue
 from marketplace.selectors.submissions import count
 from marketplace.services import preparing, recovery, storage, validation
 from marketplace.services.findings import statement_of
 from marketplace.services.lease import Lease, LeaseLost
+from marketplace.services.moderation import decide
 from marketplace.services.validation import validate_submission
 from tests.marketplace.world import (
     HYD,
@@ -25,6 +27,7 @@ from tests.marketplace.world import (
     make_campaign,
     picture,
     pictures,
+    review_item,
     send,
     states,
     zipped,
@@ -51,6 +54,35 @@ def test_honest_pictures_are_accepted_and_paid(judged, shapes):
         "reward",
     }
     assert item.verdicts.get().moderator is None
+
+
+def test_what_a_moderator_rejected_comes_first_in_the_queue_when_it_is_sent_again(
+    judged, shapes, ben, vera, cleo
+):
+    old = judged.items.filter(state="accepted", label="cross").first()
+    decide(old, moderator=cleo, outcome="rejected", reason="Drawn by a machine.")
+    content, twin = storage.read(old.original_key), judged.items.filter(state="accepted").last()
+    doubtful = review_item(shapes, vera)
+    again = judge(send(shapes, vera, content, "again.png", label="cross")).items.get()
+    assert (again.state, again.needs_review) == ("pending", True)
+    assert again.reason.startswith("The same content was rejected before: Drawn by a machine.")
+    assert again.evidence.get(validator="history").reasons == [
+        "The same content was rejected before: Drawn by a machine."
+    ]
+    assert list(queue(cleo))[:2] == [again, doubtful]
+    assert not Evidence.objects.filter(validator="history", item=twin).exists()
+    decide(again, moderator=cleo, outcome="accepted", reason="Seen again: it is by hand.")
+    again.refresh_from_db()
+    assert again.state == "accepted"
+
+
+def test_a_rejection_is_told_under_another_label_too(judged, shapes, vera, cleo):
+    old = judged.items.filter(state="accepted", label="cross").first()
+    decide(old, moderator=cleo, outcome="rejected", reason="This is a ring.")
+    content = storage.read(old.original_key)
+    other = judge(send(shapes, vera, content, "other.png", label="ring")).items.get()
+    assert other.needs_review
+    assert other.reason.startswith("The same content was rejected before as “cross”: This is a ring.")
 
 
 def test_served_copies_are_reencoded_and_originals_kept(judged):
