@@ -1,11 +1,11 @@
 """Lists as {"results", "next"}: `next` is the address of the following page, or null."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db.models import QuerySet
 from rest_framework.exceptions import NotFound
-from rest_framework.pagination import CursorPagination, PageNumberPagination
+from rest_framework.pagination import BasePagination, CursorPagination, PageNumberPagination
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -15,7 +15,7 @@ OTHER_WAYS = ("cursor", "page", "offset")
 MAX_PAGE = 10**6
 
 
-class Envelope:
+class Envelope(BasePagination):
     """The answer's shape, and how many rows a page may have."""
 
     page_size: int | None = 50
@@ -24,14 +24,14 @@ class Envelope:
     place = "cursor"  # the parameter that says where a page begins
 
     def paginate_queryset(
-        self, queryset: QuerySet[Any], request: Request, view: Any = None
+        self, queryset: QuerySet[Any] | Sequence[Any], request: Request, view: Any = None
     ) -> list[Any] | None:
         """Raises: InvalidInput for what DRF itself would pass over in silence."""
         if faults := self._faults(request.query_params):
             place, message = next(iter(faults.items()))
             raise InvalidInput(f"{place}: {message}.", fields=faults)
         try:
-            return super().paginate_queryset(queryset, request, view)  # type: ignore[misc, no-any-return]
+            return super().paginate_queryset(queryset, request, view)
         except NotFound as error:
             if "cursor" not in request.query_params:
                 raise

@@ -67,7 +67,7 @@ class DoorSchema(AutoSchema):
     def get_override_parameters(self) -> list[Any]:
         if self.method != "POST" or not getattr(self.view, "keyed", False):
             return []
-        return [KEY_NEEDED if self.view.needs_key else KEY]
+        return [KEY_NEEDED if getattr(self.view, "needs_key", False) else KEY]
 
     def get_auth(self) -> list[dict[str, Any]]:
         if not self.view.authentication_classes:
