@@ -90,3 +90,9 @@ def test_a_strangers_cancel_is_a_missing_page(job, eve) -> None:
     assert browser(eve).post(f"/jobs/{job.public_id}/cancel/").status_code == 404
     job.refresh_from_db()
     assert job.state == "running"
+
+
+@pytest.mark.parametrize("items, words", [(1, "1 item to train on"), (2, "2 items to train on")])
+def test_one_item_is_no_plural(items, words, release, ben) -> None:
+    type(release).objects.update(train_items=items)
+    assert words in browser(ben).get("/jobs/new/").content.decode()
