@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from trainer.config import BackboneSettings, JoinSettings, check_market, read_token
-from trainer.errors import InputError, SettingInvalid, TrainerError
+from trainer.errors import InputError, Remedy, SettingInvalid, TrainerError
+from trainer.home import hold
 
 
 class Program(Protocol):
@@ -33,7 +34,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except TrainerError as error:
-        print(f"error: {error} ({error.remedy.value})", file=sys.stderr)
+        again = f" ({error.remedy.value})" if error.remedy is Remedy.RETRY else ""
+        print(f"error: {error}{again}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
@@ -101,7 +103,8 @@ def _join(args: argparse.Namespace) -> int:
         check_market(args.market), args.home, args.code, args.name[:80], args.host,
         args.max_rounds_delay_ms,
     )  # fmt: skip
-    return _run(lambda: make_worker(settings))
+    with hold(args.home):
+        return _run(lambda: make_worker(settings))
 
 
 def _backbone(args: argparse.Namespace) -> int:
@@ -109,12 +112,12 @@ def _backbone(args: argparse.Namespace) -> int:
 
     if args.checkpoint_every < 1 or args.evaluate_every < 0:
         raise SettingInvalid("--checkpoint-every, --evaluate-every", "must be whole numbers of steps")
-    args.home.mkdir(parents=True, exist_ok=True)
     settings = BackboneSettings(
         check_market(args.market), args.home, read_token(args.token_file), args.host, args.port,
         args.checkpoint_every, args.evaluate_every,
     )  # fmt: skip
-    return _run(lambda: Backbone(settings))
+    with hold(args.home):
+        return _run(lambda: Backbone(settings))
 
 
 def _solo(args: argparse.Namespace) -> int:

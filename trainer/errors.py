@@ -5,7 +5,8 @@
     │   ├── BadMessage           a field is missing, of the wrong type or range
     │   ├── BadSignature         not signed by the key that it names
     │   ├── TooLarge             longer than the channel allows
-    │   └── HandshakeRefused     the other end is not who it should be
+    │   ├── HandshakeRefused     the other end is not who it should be
+    │   └── Dismissed            the backbone ends the session, and says why
     ├── NetError                 the network failed                              try again
     │   ├── ChannelClosed        the other end went away
     │   ├── Unreachable          no connection in the time allowed
@@ -17,6 +18,8 @@
     │   └── NotFinite            stop: the training has diverged
     ├── InputError               somebody has to change something                fix the input
     │   ├── SettingInvalid       a flag or a file of ours
+    │   ├── HomeInUse            another process runs in this home folder
+    │   ├── EnrolmentRefused     a code, name or key that the market does not take
     │   ├── ReleaseInvalid       a release's manifest or files
     │   └── NotEnrolled          this peer has no enrolment and no code
     └── MarketError
@@ -65,6 +68,12 @@ class TooLarge(WireError):
 class HandshakeRefused(WireError):
     def __init__(self, peer: str, why: str) -> None:
         super().__init__(f"handshake with {peer} refused: {why}")
+        self.peer, self.why = peer, why
+
+
+class Dismissed(WireError):
+    def __init__(self, peer: str, why: str) -> None:
+        super().__init__(f"the backbone at {peer} ended the session: {why}")
         self.peer, self.why = peer, why
 
 
@@ -135,6 +144,20 @@ class SettingInvalid(InputError):
         self.name, self.why = name, why
 
 
+class HomeInUse(InputError):
+    def __init__(self, home: str) -> None:
+        super().__init__(
+            f"another process already uses this home ({home}); use another --home, or end that one"
+        )
+        self.home = home
+
+
+class EnrolmentRefused(InputError):
+    def __init__(self, why: str) -> None:
+        super().__init__(f"the market does not enrol this peer: {why}")
+        self.why = why
+
+
 class ReleaseInvalid(InputError):
     def __init__(self, release: str, why: str) -> None:
         super().__init__(f"release {release}: {why}")
@@ -164,6 +187,8 @@ class MarketUnreachable(MarketError):
 class MarketRefused(MarketError):
     remedy = Remedy.FIX_INPUT
 
-    def __init__(self, url: str, status: int, code: str, message: str) -> None:
-        super().__init__(f"market refused {url} ({status} {code}): {message}")
-        self.url, self.status, self.code = url, status, code
+    """`said`: the market's own words, without the fields that they repeat."""
+
+    def __init__(self, url: str, status: int, code: str, said: str) -> None:
+        super().__init__(f"market refused {url} ({status} {code}): {said}")
+        self.url, self.status, self.code, self.said = url, status, code, said

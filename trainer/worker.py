@@ -12,8 +12,11 @@ from trainer.clock import SystemClock
 from trainer.config import JoinSettings, write_private
 from trainer.errors import (
     BadMessage,
+    Dismissed,
+    EnrolmentRefused,
     HandshakeRefused,
     MarketError,
+    MarketRefused,
     NotEnrolled,
     SettingInvalid,
     TrainerError,
@@ -50,13 +53,16 @@ def load_torch() -> None:
 
 
 def ensure_enrolled(settings: JoinSettings, identity: Identity, market: Market) -> str:
-    """The peer's API token: from the home folder, or by the one-time code. Raises NotEnrolled, MarketError."""
+    """The peer's API token: from the home folder, or by the one-time code. Raises NotEnrolled, EnrolmentRefused, MarketError."""
     path = settings.home / ENROLMENT_FILE
     if path.exists():
         return _read_enrolment(path, identity, settings.market)
     if not settings.code:
         raise NotEnrolled(str(settings.home))
-    enrolment = market.enrol(settings.code, identity.public_key, settings.name)
+    try:
+        enrolment = market.enrol(settings.code, identity.public_key, settings.name)
+    except MarketRefused as error:
+        raise EnrolmentRefused(error.said) from error
     if enrolment.peer_id != identity.peer_id:
         raise SettingInvalid(str(path), "the market enrolled another key than this peer's")
     saved = {"peer_id": enrolment.peer_id, "token": enrolment.token, "market": settings.market}
@@ -128,7 +134,7 @@ class Worker:
                 async with asyncio.timeout(LEAVE_S if self._stop.is_set() else None):
                     await serving
                 return
-            except HandshakeRefused as error:
+            except (HandshakeRefused, Dismissed) as error:
                 log.error("%s", error)
             except TimeoutError:
                 log.warning("the backbone did not let go in time")

@@ -9,7 +9,8 @@ import pytest
 from tests.trainer.releases import make_release
 from trainer.cli import main
 from trainer.config import check_market, read_token, write_private
-from trainer.errors import SettingInvalid
+from trainer.errors import HomeInUse, SettingInvalid
+from trainer.home import hold
 from trainer.identity import load_or_create
 from trainer.market.fake import FakeMarket
 
@@ -37,6 +38,46 @@ def test_wrong_input_is_one_line_that_says_what_is_wrong(argv, why, tmp_path, ca
     out = capsys.readouterr()
     assert code == 2 and why in out.err and "Traceback" not in out.err
     assert out.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", [["join", "--code", "x"], ["backbone", "--token-file", "{tmp}/token"]])
+def test_a_second_process_on_a_home_does_not_start(command, tmp_path, capsys):
+    (tmp_path / "token").write_text("hyd_x")
+    words = [word.replace("{tmp}", str(tmp_path)) for word in command]
+    with hold(tmp_path / "home"):
+        code = main([*words, "--market", "http://127.0.0.1:9", "--home", str(tmp_path / "home")])
+    said = capsys.readouterr().err
+    assert code == 2 and "another process already uses this home" in said and "use another --home" in said
+    assert said.count("\n") == 1 and not (tmp_path / "home" / "peer.key").exists()
+
+
+def test_a_home_is_free_again_once_its_process_has_ended(tmp_path):
+    program = "import sys, pathlib; from trainer.home import hold; kept = hold(pathlib.Path(sys.argv[1])); "
+    program += "kept.__enter__(); print('held', flush=True); sys.stdin.read()"
+    command = [sys.executable, "-c", program, str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout.readline() == b"held\n"
+        with pytest.raises(HomeInUse), hold(tmp_path):
+            pass
+        other.kill()
+        other.wait()
+    with hold(tmp_path), hold(tmp_path / "another"):
+        pass
+
+
+def test_a_home_that_cannot_be_made_is_said_to_be_so(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    assert (
+        main(["join", "--market", "http://127.0.0.1:9", "--home", str(tmp_path / "file"), "--code", "x"]) == 2
+    )
+    assert capsys.readouterr().err.startswith("error: --home: ")
+
+
+def test_a_wrong_code_is_one_clean_sentence(tmp_path, capsys):
+    with FakeMarket({}) as market:
+        assert main(["join", "--market", market.url, "--home", str(tmp_path), "--code", "wrong"]) == 2
+    said = capsys.readouterr().err
+    assert said == "error: the market does not enrol this peer: This code is not valid, or was used.\n"
 
 
 def test_a_recipe_that_is_none_is_named(tmp_path, capsys):

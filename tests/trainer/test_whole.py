@@ -8,7 +8,7 @@ from tests.trainer.releases import RELEASE, make_release
 from tests.trainer.running import run
 from trainer.backbone.service import Backbone
 from trainer.config import BackboneSettings, JoinSettings
-from trainer.errors import MarketRefused, NotEnrolled
+from trainer.errors import EnrolmentRefused, NotEnrolled
 from trainer.market.fake import FakeMarket
 from trainer.solo import train_solo
 from trainer.worker import make_worker
@@ -163,7 +163,7 @@ def test_a_job_that_cannot_run_is_reported_failed_with_the_reason(stage):
 def test_a_peer_without_enrolment_or_code_is_told_what_to_do(stage):
     with pytest.raises(NotEnrolled, match="one-time code"):
         make_worker(stage.settings("x"))
-    with pytest.raises(MarketRefused, match="not valid"):
+    with pytest.raises(EnrolmentRefused, match="not valid"):
         make_worker(stage.settings("x", "wrong"))
 
 

@@ -170,4 +170,4 @@ class Backbone:
         for seat in [*self.roster.seats.values()]:
             if not self.enrolled.knows(seat.peer_id):
                 log.warning("peer %s is no longer enrolled, dropped", seat.name)
-                seat.session.close()
+                self.roster.drop(seat, "this peer is no longer enrolled")

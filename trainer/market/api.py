@@ -4,7 +4,6 @@ Blocking; the event loop calls it through threads. Every post may be repeated: t
 """
 
 import hashlib
-import json
 import os
 import random
 import time
@@ -169,12 +168,26 @@ class Market:
             return
         try:
             body = answer.json()
-            code, message = str(body.get("code", "")), str(body.get("message", ""))
-            if body.get("fields"):
-                message += " " + json.dumps(body["fields"], ensure_ascii=False)
+            code, message = str(body.get("code", "")), _in_words(body)
         except (ValueError, AttributeError):
             code, message = "", answer.text[:200]
         raise MarketRefused(path, answer.status_code, code, message)
+
+
+def _in_words(body: dict[str, Any]) -> str:
+    """The refusal's message, and what its fields say beside it.
+
+    >>> _in_words({"message": "code: It was used.", "fields": {"code": ["It was used."], "name": ["Too long."]}})
+    'It was used. name: Too long.'
+    """
+    message = str(body.get("message", ""))
+    fields = {str(place): " ".join(map(str, said)) for place, said in (body.get("fields") or {}).items()}
+    for place, said in fields.items():
+        if message == f"{place}: {said}" or message == said:
+            message = said
+        elif said not in message:
+            message += f" {place}: {said}"
+    return message.strip()
 
 
 def _sha256(path: Path) -> str:

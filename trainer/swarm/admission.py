@@ -134,4 +134,4 @@ class Admission:
         for seat in self.seats("syncing"):
             log.warning("peer %s did not take over the state in time, dropped", seat.name)
             seat.state = "unfit"
-            self.roster.drop(seat)
+            self.roster.drop(seat, f"it did not take over the state within {self._join_s:g} s")

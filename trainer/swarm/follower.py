@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trainer.errors import BadMessage, ChannelClosed, HandshakeRefused, NetError, TrainerError
+from trainer.errors import BadMessage, ChannelClosed, Dismissed, HandshakeRefused, NetError, TrainerError
 from trainer.net.endpoint import Endpoint, Session
 from trainer.net.pieces import PieceStore, serve_pieces
 from trainer.swarm.joining import Joiner, Prepare
@@ -134,7 +134,7 @@ class Follower:
             case Welcome():
                 self.mesh.admission = message.admission
             case Refused():
-                raise HandshakeRefused(session.channel.remote, message.reason)
+                raise Dismissed(session.channel.remote, message.reason)
             case Assign():
                 await self.rounds.cancel()
                 await self._join(

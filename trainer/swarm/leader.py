@@ -190,7 +190,7 @@ class Leader:
         for peer in why.failed - why.diverged:
             if peer in seats:
                 seats[peer].state = "unfit"
-                self.roster.drop(seats[peer])
+                self.roster.drop(seats[peer], f"it failed the round of step {plan.step}: {why.reason}")
         left = [seat for seat in self.admission.seats("member") if seats.get(seat.peer_id) is seat]
         abort = Abort(job=plan.job, step=plan.step, term=plan.term, reason=why.reason[:500])
         await self.roster.tell(left, abort)

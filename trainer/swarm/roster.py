@@ -20,6 +20,7 @@ log = logging.getLogger("hydra.backbone")
 SeatState = Literal["idle", "preparing", "prepared", "syncing", "member", "unfit"]
 SPEED_EMA = 0.2
 TELL_S = 5.0
+REPLACED = "a newer connection of the same peer replaces this one; does another process use this peer's key?"
 
 
 @dataclass(eq=False)
@@ -73,6 +74,7 @@ class Roster:
         self.endpoint, self.settings, self._is_enrolled = endpoint, settings, is_enrolled
         self.seats: dict[str, Seat] = {}
         self.heard: asyncio.Queue[Heard] = asyncio.Queue()
+        self._farewells: set[asyncio.Task[None]] = set()
 
     async def serve(self, session: Session) -> None:
         """Takes in one peer's control channel until it ends."""
@@ -114,16 +116,21 @@ class Roster:
             for seat in [*self.seats.values()]:
                 if clock.monotonic() - seat.heard > self.settings.silence_s:
                     log.warning("peer %s (%s): silent, dropped", seat.name, seat.peer_id[:12])
-                    seat.session.close()
+                    self.drop(seat, f"nothing was heard of this peer for {self.settings.silence_s:g} s")
             await self.tell([*self.seats.values()], Beat(bytes_in=0, bytes_out=0))
             if clock.monotonic() > renew:
                 renew = clock.monotonic() + self.settings.pass_s / 2
                 for seat in [*self.seats.values()]:
                     await self._tell(seat, self._welcome(seat.peer_id))
 
-    def drop(self, seat: Seat) -> None:
-        """Ends a peer's session; it may come back as a joiner."""
-        seat.session.close()
+    def drop(self, seat: Seat, reason: str = "") -> None:
+        """Ends a peer's session, telling it why beside everything else; it may come back as a joiner."""
+        if not reason:
+            seat.session.close()
+            return
+        farewell = asyncio.create_task(seat.session.refuse(reason))
+        self._farewells.add(farewell)
+        farewell.add_done_callback(self._farewells.discard)
 
     async def _seat(self, session: Session) -> Seat:
         message, _ = await session.receive()
@@ -135,7 +142,7 @@ class Roster:
         await session.send(self._welcome(session.peer_id))
         older = self.seats.get(seat.peer_id)
         if older is not None:
-            older.session.close()
+            self.drop(older, REPLACED)
             self.heard.put_nowait(Heard(older, None))
         self.seats[seat.peer_id] = seat
         self.heard.put_nowait(Heard(seat, message))

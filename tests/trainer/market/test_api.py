@@ -131,3 +131,20 @@ def test_a_wrong_address_is_unreachable():
     with pytest.raises(MarketUnreachable):
         market.fetch_jobs()
     market.close()
+
+
+@pytest.mark.parametrize(
+    "fields, said",
+    [
+        ({"code": ["It was used."]}, "It was used."),
+        ({"name": ["Too long."]}, "It was used. name: Too long."),
+        (None, "It was used."),
+    ],
+)
+def test_a_refusal_says_each_thing_once_and_in_words(fields, said):
+    body = {"code": "invalid", "message": "It was used.", "fields": fields}
+    market, _, _ = client_of([(400, body)])
+    with pytest.raises(MarketRefused) as refused:
+        market.get("/x")
+    assert refused.value.said == said and "{" not in str(refused.value)
+    market.close()

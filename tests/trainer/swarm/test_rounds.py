@@ -7,7 +7,7 @@ import pytest
 
 from tests.trainer.running import run
 from tests.trainer.swarm.small_network import LineReplica, Network
-from trainer.errors import HandshakeRefused, NotFinite
+from trainer.errors import Dismissed, NotFinite
 from trainer.net.memory import Faults, MemoryNet
 from trainer.net.tcp import TcpTransport
 from trainer.swarm.leader import LeaderSettings
@@ -229,8 +229,27 @@ def test_a_stranger_is_refused(tmp_path):
         network.strangers.add((await network.join(1)).peer_id)
         volunteer = network.volunteers[1]
         await volunteer.task
-        assert isinstance(volunteer.error, HandshakeRefused) and "not enrolled" in str(volunteer.error)
+        assert isinstance(volunteer.error, Dismissed) and "not enrolled" in str(volunteer.error)
         assert not network.roster.seats
+        await network.stop()
+
+    run(main())
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_a_peer_that_another_process_replaces_is_told_why(transport, tmp_path):
+    async def main():
+        network = Network(TRANSPORTS[transport](), tmp_path)
+        await network.start()
+        older = await network.join(1)
+        await network.wait_for_peers(1)
+        seat = network.roster.seats[older.peer_id]
+        newer = await network.join(1)
+        await older.task
+        assert isinstance(older.error, Dismissed) and "newer connection of the same peer" in str(older.error)
+        assert network.roster.seats[newer.peer_id] is not seat and not newer.task.done()
+        older.follower.close()
+        older.listener.close()
         await network.stop()
 
     run(main())
