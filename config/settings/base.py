@@ -197,7 +197,7 @@ CELERY_BEAT_SCHEDULE = {
     ]
 }
 # A validation without a sign of life for so long has lost its worker.
-HYDRA_VALIDATION_STALE_S = env.read_int("HYDRA_VALIDATION_STALE_S", 60, low=1, high=86_400)
+HYDRA_VALIDATION_STALE_S = env.read_int("HYDRA_VALIDATION_STALE_S", 20, low=1, high=86_400)
 
 HYDRA_CHAIN_RPC_URL = env.read_text("CHAIN_RPC_URL", "http://127.0.0.1:8546")
 HYDRA_CHAIN_ID = env.read_int("CHAIN_ID", 777001, low=1, high=2**53)

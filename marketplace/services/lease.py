@@ -11,6 +11,7 @@ from django.utils import timezone
 from marketplace.models import Submission
 
 State = Submission.State
+BEAT_S = 3.0  # well below HYDRA_VALIDATION_STALE_S
 PARTS = ("decode", "hash", "embed", "model", "database")
 
 
@@ -24,6 +25,7 @@ class Lease:
     def __init__(self, submission: Submission, now: Callable[[], datetime]) -> None:
         self.submission = submission
         self._now = now
+        self._stage = "Starting"
 
     @classmethod
     def take(cls, submission_id: int, *, now: Callable[[], datetime] = timezone.now) -> "Lease | None":
@@ -42,7 +44,13 @@ class Lease:
         since = self._now() + timedelta(seconds=ahead_s)
         if not self._mine().update(validating_since=since, stage=stage[:40]):
             raise LeaseLost
-        self.submission.validating_since = since
+        self.submission.validating_since, self._stage = since, stage
+
+    def beat(self) -> None:
+        """A sign of life within a step, every few seconds however often it is called. Raises: LeaseLost."""
+        since = self.submission.validating_since
+        if since is None or self._now() - since >= timedelta(seconds=BEAT_S):
+            self.renew(self._stage)
 
     def close(self) -> None:
         """Ends the validation, in the caller's transaction with its results. Raises: LeaseLost."""

@@ -3,7 +3,7 @@ work is not done again. What the numbers mean for a verdict is services.validati
 """
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,7 @@ from marketplace.models import Campaign, Item, Modality
 from marketplace.models.writing import update_rows
 from marketplace.rules.admission import DECODING
 from marketplace.services import storage, vectors
-from marketplace.services.lease import Lease, Stopwatch
+from marketplace.services.lease import BEAT_S, Lease, Stopwatch
 from marketplace.validators import (
     duplicates,
     features,
@@ -36,13 +36,13 @@ def prepare(lease: Lease, watch: Stopwatch) -> list[Item]:
 
     Returns: all pending items with their measures, in order. Raises: LeaseLost, SandboxUnavailable.
     """
-    campaign = lease.submission.campaign
     pending = lease.submission.items.filter(state=Item.State.PENDING).order_by("pk")
     with watch.part("database"):
         total, ready = pending.count(), list(pending.exclude(measures={}))
-    with closing(_with_pictures(campaign, _batches(lease, watch), watch)) as batches:
+    with closing(_with_pictures(lease, _batches(lease, watch), watch)) as batches:
         for batch, pictures in batches:
-            _measure(campaign, batch, pictures, watch)
+            lease.beat()
+            _measure(lease, batch, pictures, watch)
             ready += batch
             with watch.part("database"), transaction.atomic():
                 lease.renew(f"Measured {len(ready):,} of {total:,}")
@@ -77,12 +77,13 @@ Answers = list[Picture | Refusal]
 
 
 def _with_pictures(
-    campaign: Campaign, batches: Iterable[list[Item]], watch: Stopwatch
+    lease: Lease, batches: Iterable[list[Item]], watch: Stopwatch
 ) -> Generator[tuple[list[Item], Answers], None, None]:
     """Each batch with its decoded pictures, none where the campaign has none.
 
     The sandbox is another process: it decodes the next batch while the caller measures the present one.
     """
+    campaign = lease.submission.campaign
     if campaign.modality != Modality.IMAGE:
         yield from ((batch, []) for batch in batches)
         return
@@ -93,9 +94,16 @@ def _with_pictures(
         while present is not None:
             following = next(coming, None)
             with watch.part("decode"):
-                answers = present[1].result()
+                answers = _await(present[1], lease)
             yield present[0], answers
             present = following
+
+
+def _await(coming: Future[Answers], lease: Lease) -> Answers:
+    """Waits with signs of life: large pictures and a loaded machine take longer than a dead worker is waited for."""
+    while not wait([coming], BEAT_S).done:
+        lease.beat()
+    return coming.result()
 
 
 def _decode(batch: Sequence[Item], limits: DecodeLimits) -> Answers:
@@ -113,16 +121,18 @@ def decode_limits(campaign: Campaign) -> DecodeLimits:
     return DecodeLimits(channels=campaign.image_channels)
 
 
-def _measure(campaign: Campaign, batch: Sequence[Item], pictures: Answers, watch: Stopwatch) -> None:
+def _measure(lease: Lease, batch: Sequence[Item], pictures: Answers, watch: Stopwatch) -> None:
+    campaign = lease.submission.campaign
     if campaign.modality == Modality.IMAGE:
-        _measure_pictures(campaign, batch, pictures, watch)
+        _measure_pictures(lease, batch, pictures, watch)
     elif campaign.modality == Modality.TEXT:
         _measure_texts(batch, watch)
     else:
         _measure_rows(campaign, batch, watch)
 
 
-def _measure_pictures(campaign: Campaign, batch: Sequence[Item], answers: Answers, watch: Stopwatch) -> None:
+def _measure_pictures(lease: Lease, batch: Sequence[Item], answers: Answers, watch: Stopwatch) -> None:
+    campaign = lease.submission.campaign
     kept: list[tuple[Item, Pixels]] = []
     for item, answer in zip(batch, answers, strict=True):
         if isinstance(answer, Refusal):
@@ -133,9 +143,13 @@ def _measure_pictures(campaign: Campaign, batch: Sequence[Item], answers: Answer
     pictures = [pixels for _, pixels in kept]
     side, space = campaign.image_min_side, features.features_name(campaign.modality, campaign.image_min_side)
     with watch.part("hash"):
-        sketches = [duplicates.image_sketch(pixels, min_side=side) for pixels in pictures]
+        sketches = []
+        for pixels in pictures:
+            lease.beat()
+            sketches.append(duplicates.image_sketch(pixels, min_side=side))
     with watch.part("embed"):
         embedded = list(features.image_features(pictures, min_side=side)) if pictures else []
+    lease.beat()
     with watch.part("model"):
         findings = technical_image.inspect(pictures, min_side=side)
     for (item, _), sketch, vector, finding in zip(kept, sketches, embedded, findings, strict=True):

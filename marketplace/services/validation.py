@@ -29,7 +29,9 @@ from marketplace.validators import association, coverage, marginal
 from marketplace.validators.finding import Finding
 
 log = logging.getLogger("marketplace.validation")
-SLOW_ITEMS_PER_S = 50  # what the label check manages at worst; the lease is extended accordingly
+SLOW_ITEMS_PER_S = (
+    50  # what each check of a whole submission manages at worst; the lease is extended accordingly
+)
 
 
 def validate_submission(submission_id: int, *, now: Callable[[], datetime] = timezone.now) -> bool:
@@ -93,7 +95,7 @@ class Bench:
 def _judge(lease: Lease, prepared: Sequence[Item], watch: Stopwatch, now: Callable[[], datetime]) -> None:
     submission, started = lease.submission, now()
     with watch.part("database"):
-        lease.renew("Comparing with what is there")
+        lease.renew("Comparing with what is there", ahead_s=len(prepared) / SLOW_ITEMS_PER_S)
         pending = set(submission.items.filter(state=Item.State.PENDING).values_list("pk", flat=True))
         items = [item for item in prepared if item.pk in pending]
         for item in items:

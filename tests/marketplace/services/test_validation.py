@@ -257,6 +257,47 @@ def test_one_worker_holds_a_submission_until_it_is_stale(shapes, ben):
         held.renew("still here")
 
 
+def test_a_sign_of_life_within_a_step_is_given_every_few_seconds_only(shapes, ben):
+    submission = send(shapes, ben, picture("ring", 1), "a.png", label="ring")
+    clock = [timezone.now()]
+    lease = Lease.take(submission.pk, now=lambda: clock[0])
+    lease.renew("Measured 1 of 2")
+    for seconds, moves in ((2, False), (2, True), (2, False)):
+        clock[0] += timedelta(seconds=seconds)
+        before = lease.submission.validating_since
+        lease.beat()
+        submission.refresh_from_db()
+        assert (submission.validating_since > before) is moves
+    assert submission.stage == "Measured 1 of 2"
+    lease.renew("Checking labels", ahead_s=60)
+    ahead = lease.submission.validating_since
+    clock[0] += timedelta(seconds=30)
+    lease.beat()
+    assert lease.submission.validating_since == ahead  # a beat never takes back what was given ahead
+
+
+def test_waiting_for_the_decoder_gives_signs_of_life(shapes, ben, monkeypatch):
+    submission = send(shapes, ben, picture("ring", 1), "a.png", label="ring")
+    decode, beaten = preparing.decode_images, threading.Event()
+    waiting, beat = threading.Event(), Lease.beat
+
+    def slow(*arguments):
+        waiting.set()
+        assert beaten.wait(10)
+        return decode(*arguments)
+
+    def heard(lease):
+        beat(lease)
+        if waiting.is_set():
+            beaten.set()
+
+    monkeypatch.setattr(preparing, "BEAT_S", 0.01)
+    monkeypatch.setattr(preparing, "decode_images", slow)
+    monkeypatch.setattr(Lease, "beat", heard)
+    judge(submission)
+    assert beaten.is_set() and count(submission).holds
+
+
 def test_a_worker_that_lost_its_lease_writes_nothing(shapes, ben, monkeypatch):
     submission = send(shapes, ben, picture("ring", 1), "a.png", label="ring")
     check = validation.comparing.check_labels
