@@ -273,7 +273,10 @@ document.addEventListener("DOMContentLoaded", () => {
     complain("");
     run();
   });
-  form.querySelectorAll("input[type=file]").forEach((input) => input.addEventListener("change", () => fromInput(input)));
+  form.querySelectorAll("input[type=file]").forEach((input) => {
+    input.addEventListener("change", () => fromInput(input));
+    if (input.files.length) fromInput(input);  // chosen while the page was still loading
+  });
   ["dragenter", "dragover"].forEach((name) => zone.addEventListener(name, (event) => { event.preventDefault(); zone.classList.add("over"); }));
   ["dragleave", "drop"].forEach((name) => zone.addEventListener(name, () => zone.classList.remove("over")));
   zone.addEventListener("drop", async (event) => {
