@@ -1,7 +1,9 @@
 """hydra recipes, jobs, predict."""
 
 import importlib
+import math
 import sys
+import uuid
 from argparse import ArgumentParser
 from collections.abc import Sequence
 from pathlib import Path
@@ -70,13 +72,14 @@ def recipes(cli: Cli) -> None:
             )
             for parameter in one["parameters"]:
                 cli.out.line(
-                    f"    {parameter['name']}={parameter['default']:g}  {_range(parameter)}. {parameter['help']}"
+                    f"    {parameter['name']}={_plain(parameter['default'])}  {_range(parameter)}. {parameter['help']}"
                 )
 
     cli.out.result(found, show)
 
 
 def create(cli: Cli) -> int:
+    _check_release(cli.options.release)
     parameters = {name: _number(value) for name, value in pairs(cli.options.set, "--set").items()}
     limit = to_nano(cli.options.limit) if cli.options.limit else _whole_cost(cli, parameters)
     order = JobOrder(cli.options.release, cli.options.recipe, limit, parameters)
@@ -152,26 +155,52 @@ def _whole_cost(cli: Cli, parameters: dict[str, Any]) -> int:
         )
     recipe = found[cli.options.recipe]
     values = {one["name"]: one["default"] for one in recipe["parameters"]} | parameters
-    steps, samples = values["steps"], values["batch_size"]
-    if not all(isinstance(value, int | float) and value >= 1 for value in (steps, samples)):
-        raise ConfigurationError("steps and batch_size must be whole numbers of 1 or more.")
-    cost = int(steps) * int(samples) * int(recipe["price_per_sample"]["nano"])
-    cli.out.note(f"{int(steps):,} steps of {int(samples):,} samples cost at most {to_hyd(cost)} HYD.")
+    steps, samples = (_whole(name, values[name]) for name in ("steps", "batch_size"))
+    cost = steps * samples * int(recipe["price_per_sample"]["nano"])
+    cli.out.note(f"{steps:,} steps of {samples:,} samples cost at most {to_hyd(cost)} HYD.")
     return cost
 
 
+def _check_release(text: str) -> None:
+    try:
+        uuid.UUID(text)
+    except ValueError:
+        raise ConfigurationError(
+            f"{text!r} is not the id of a release. The ids are in: hydra releases list CAMPAIGN"
+        ) from None
+
+
+def _whole(name: str, value: Any) -> int:
+    if not isinstance(value, int) or value < 1:
+        raise ConfigurationError(f"--set {name}={value}: must be a whole number of 1 or more.")
+    return value
+
+
 def _number(text: str) -> int | float | str:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
+    """What is no finite number stays text, for the portal to refuse by name: JSON has no infinity."""
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        value = float(text)
+    except ValueError:
+        return text
+    return value if math.isfinite(value) else text
 
 
 def _range(parameter: JSON) -> str:
     low, high = parameter["low"], parameter["high"]
     return f"{low:,.0f} to {high:,.0f}" if parameter["kind"] == "int" else f"{low:g} to {high:g}"
+
+
+def _plain(value: float) -> str:
+    """As it can be typed again after --set."""
+    return str(value) if isinstance(value, int) else f"{value:g}"
+
+
+def _measure(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
 
 
 def _progress(job: JSON) -> str:
@@ -187,13 +216,13 @@ def _print(cli: Cli, job: JSON) -> None:
         ("job", job["id"]),
         ("recipe", f"{job['recipe']} {job['recipe_version']}, {job['strategy']}"),
         ("release", f"{job['release']} of {job['campaign']}"),
-        ("parameters", ", ".join(f"{name}={value:g}" for name, value in job["parameters"].items())),
+        ("parameters", ", ".join(f"{name}={_plain(value)}" for name, value in job["parameters"].items())),
         ("state", job["state"]),
         ("reason", job["reason"]),
         ("step", job["step"]),
         ("samples", f"{job['samples']:,} of {job['sample_limit']:,} paid for"),
         ("charged", f"{money(job['charged'])}; {money(job['credit_limit'])} were locked"),
-        ("held-out", ", ".join(f"{name} {value:.4g}" for name, value in measured.items())),
+        ("held-out", ", ".join(f"{name} {_measure(value)}" for name, value in measured.items())),
         ("checkpoint", f"step {newest['step']}, SHA-256 {newest['sha256']}" if newest else ""),
         ("finished", moment(job["finished_at"])),
     ]

@@ -140,6 +140,16 @@ def count(text: str) -> int:
     return int(text)
 
 
+def number(value: float) -> str:
+    """Never in powers of ten above 1: whole numbers and large ones in full, others to three digits.
+
+    >>> [number(value) for value in (1090.0, 99.94, 0.004, 300, 1_234_567)]
+    ['1,090', '99.9', '0.004', '300', '1,234,567']
+    """
+    is_whole = isinstance(value, int) or abs(value) >= 99.95
+    return f"{value:,.0f}" if is_whole else f"{value:.3g}"
+
+
 def money(amount: Mapping[str, Any]) -> str:
     return f"{amount['hyd']} HYD"
 
@@ -156,7 +166,7 @@ def _cell(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, int):
         return f"{value:,}"
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+    return number(value) if isinstance(value, float) else str(value)
 
 
 def _width(text: str) -> int:

@@ -2,6 +2,7 @@
 
 import re
 import sys
+import unicodedata
 from argparse import ArgumentParser, ArgumentTypeError
 from collections import Counter
 from collections.abc import Sequence
@@ -60,7 +61,9 @@ def upload(cli: Cli) -> int:
     options = cli.options
     files = find_files(options.paths)
     terms = Terms(options.label, pairs(options.attribute, "--attribute"), options.encoding, options.delimiter)
-    submission = options.resume or _start(cli)
+    campaign = cli.hydra.campaigns.show(options.campaign)
+    check_terms(terms, campaign)
+    submission = options.resume or _start(cli, campaign)
     sent = _send(cli, submission, files, terms)
     refused = [one for one in sent if one.error is not None]
     if len(refused) == len(sent):
@@ -79,14 +82,40 @@ def pairs(given: Sequence[str], flag: str) -> dict[str, str]:
     return {name: value for name, _, value in (one.partition("=") for one in given)}
 
 
+def check_terms(terms: Terms, campaign: JSON) -> None:
+    """Before anything is sent. Raises: ConfigurationError, naming what the campaign has."""
+    _check_one_of("--label", terms.label, campaign["classes"], "class")
+    declared = {one["name"]: one["values"] for one in campaign["attributes"]}
+    for name, value in terms.attributes.items():
+        values = {_normal(known): values for known, values in declared.items()}.get(_normal(name))
+        if values is None:
+            has = f"It has: {', '.join(declared)}." if declared else "It has none; leave --attribute out."
+            raise ConfigurationError(
+                f"--attribute {name}: the campaign declares no such attribute. {has} Nothing was sent."
+            )
+        _check_one_of(f"--attribute {name}", value, values, "value")
+
+
+def _check_one_of(flag: str, given: str, known: Sequence[str], what: str) -> None:
+    if given and _normal(given) not in map(_normal, known):
+        raise ConfigurationError(
+            f"{flag} {given!r} is no {what} of the campaign. Choose one of: {', '.join(known)}. Nothing was sent."
+        )
+
+
+def _normal(name: str) -> str:
+    """Spellings that the portal takes for one: NFC, single spaces, nothing invisible at the ends."""
+    text = " ".join(unicodedata.normalize("NFC", name).split())
+    return text.strip(" \u200b\u200c\u200d\u2060\ufeff")
+
+
 def _few(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 32:
         raise ArgumentTypeError(f"must be 1 to 32, not {text!r}")
     return int(text)
 
 
-def _start(cli: Cli) -> str:
-    campaign = cli.hydra.campaigns.show(cli.options.campaign)
+def _start(cli: Cli, campaign: JSON) -> str:
     if not cli.options.agree:
         _ask_consent(cli, campaign)
     started = cli.hydra.submissions.start(campaign["slug"], campaign["consent_version"])

@@ -194,6 +194,8 @@ def uploads(counts, refuse=b"none"):
                 "consent_version": 3,
                 "consent_text": "Yours?",
                 "licence": "CC0",
+                "classes": ["0", "1", "Café au lait"],
+                "attributes": [{"name": "sex", "values": ["F", "M"], "targets": {}}],
             }
         )
 
@@ -265,6 +267,75 @@ def test_where_nothing_arrives_nothing_is_completed(hydra, folder):
     assert not any(request.url.path.endswith("/complete") for request in portal.requests)
 
 
+@pytest.mark.parametrize("resume", [[], ["--resume", "s1"]])
+@pytest.mark.parametrize(
+    "terms, said",
+    [
+        (["--label", "cat"], "--label 'cat' is no class of the campaign. Choose one of: 0, 1, Café au lait."),
+        (["--attribute", "age=9"], "--attribute age: the campaign declares no such attribute. It has: sex."),
+        (["--attribute", "sex=X"], "--attribute sex 'X' is no value of the campaign. Choose one of: F, M."),
+    ],
+)
+def test_terms_that_the_campaign_does_not_have_are_refused_before_anything_is_sent(
+    hydra, folder, terms, said, resume
+):
+    portal = uploads(COUNTS)
+    code, out, err = hydra(portal, "upload", "digits", folder, "--agree", *terms, *resume)
+    assert (code, out, err) == (2, "", f"hydra: {said} Nothing was sent.\n")
+    assert {request.method for request in portal.requests} == {"GET"}
+
+
+@pytest.mark.parametrize(
+    "terms", [["--label", "1"], ["--label", "Cafe\u0301  au lait "], ["--attribute", "sex=F"]], ids=str
+)
+def test_terms_that_the_campaign_has_are_sent(hydra, folder, terms):
+    assert hydra(uploads(COUNTS), "upload", "digits", folder, "--agree", *terms)[0] == 0
+
+
+RELEASE = "3f0f6c2e-0000-4000-8000-000000000001"
+RECIPE = {
+    "name": "image-cnn-small", "price_per_sample": {"nano": 1_000_000, "hyd": "0.001"},
+    "parameters": [{"name": "steps", "default": 300}, {"name": "batch_size", "default": 64}],
+}  # fmt: skip
+
+
+def test_a_release_that_is_no_id_is_refused_with_where_ids_are_found(hydra):
+    code, _, err = hydra(Portal([]), "jobs", "create", "nope", "image-cnn-small")
+    assert code == 2
+    assert err == "hydra: 'nope' is not the id of a release. The ids are in: hydra releases list CAMPAIGN\n"
+
+
+@pytest.mark.parametrize("value", ["abc", "0", "1.5", "inf"])
+@pytest.mark.parametrize("wrong, right", [("steps", "batch_size"), ("batch_size", "steps")])
+def test_only_the_parameter_that_is_wrong_is_blamed(hydra, wrong, right, value):
+    recipes = answer({"results": [RECIPE], "next": None})
+    code, _, err = hydra(
+        Portal([recipes]), "jobs", "create", RELEASE, "image-cnn-small", "--set", f"{wrong}={value}"
+    )
+    assert code == 2 and right not in err
+    assert err == f"hydra: --set {wrong}={value}: must be a whole number of 1 or more.\n"
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "1e999"])
+def test_a_parameter_that_json_cannot_carry_is_the_portals_to_refuse(hydra, value):
+    portal = Portal([refusal(400, "invalid", "learning_rate must be a number.")])
+    given = ["--set", f"learning_rate={value}", "--limit", "1"]
+    code, _, err = hydra(portal, "jobs", "create", RELEASE, "image-cnn-small", *given)
+    assert (code, err) == (1, "hydra: learning_rate must be a number.\n")
+    assert portal.body()["parameters"] == {"learning_rate": value}
+
+
+def test_speeds_and_parameters_are_printed_in_full(hydra):
+    peer = {"peer_id": "ab" * 32, "name": "v", "online": True, "state": "idle", "samples_per_s": 1090.4,
+            "samples_total": 12, "last_seen_at": None}  # fmt: skip
+    slow = peer | {"samples_per_s": 0.04}
+    _, out, _ = hydra(Portal([answer({"results": [peer, slow], "next": None})]), "network", "peers")
+    assert [line.split()[4] for line in out.splitlines()[1:]] == ["1,090", "0.04"]
+    job = JOB | {"parameters": {"seed": 1_234_567, "learning_rate": 0.004}, "metrics": {"loss": 123456.0}}
+    _, out, _ = hydra(Portal([answer(job)]), "jobs", "show", "j1")
+    assert "seed=1234567, learning_rate=0.004" in out and "loss 123,456" in out
+
+
 @pytest.mark.parametrize("typed, code", [("y\n", 0), ("\n", 2), ("no\n", 2)])
 def test_on_a_terminal_one_is_asked_to_agree(hydra, folder, monkeypatch, typed, code):
     monkeypatch.setattr("sys.stdin", Terminal(typed))
@@ -279,7 +350,7 @@ def test_an_upload_that_breaks_off_says_how_to_go_on(hydra, folder):
     def handle(request):
         if request.url.path.endswith("/files"):
             raise httpx.ConnectError("gone")
-        return answer({"id": "s1", "slug": "digits", "consent_version": 1})
+        return answer({"id": "s1", "slug": "digits", "consent_version": 1, "classes": [], "attributes": []})
 
     code, _, err = hydra(Portal(handle, tries=1), "upload", "digits", folder, "--agree")
     assert code == 5

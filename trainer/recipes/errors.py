@@ -38,6 +38,15 @@ class QuestionError(RecipeError):
         self.file = file
 
 
+def why(exc: Exception) -> str:
+    """What an exception says, for people: without error numbers, repeated paths, or objects in memory.
+
+    >>> why(FileNotFoundError(2, "No such file or directory", "a.png"))
+    'No such file or directory'
+    """
+    return exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)
+
+
 class CheckpointError(RecipeError):
     """`file` is the checkpoint's name, where it has one."""
 

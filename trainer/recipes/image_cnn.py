@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from PIL import Image, ImageOps
+from PIL import Image, ImageOps, UnidentifiedImageError
 from torch import Tensor, nn
 
-from trainer.recipes.errors import QuestionError, RecipeError
+from trainer.recipes.errors import QuestionError, RecipeError, why
 from trainer.recipes.optimizers import adam
 from trainer.recipes.recipe import Questions, Recipe
 from trainer.recipes.shards import Sample
@@ -21,6 +21,7 @@ from trainer.recipes.specs import RECIPES
 MODES = {1: "L", 3: "RGB"}
 STAGE_LAYERS = 4
 MAX_PIXELS = 40_000_000  # the market's own limit; a larger "PNG" is an attack on memory
+EXPECTED = "an image checkpoint is asked about picture files, such as PNG or JPEG"
 _UNREADABLE = (OSError, ValueError, SyntaxError, zlib.error, EOFError, Image.DecompressionBombError)
 
 
@@ -61,8 +62,12 @@ class ImageRecipe(Recipe):
         for path in paths:
             try:
                 planes.append(_decode(Path(path).read_bytes(), channels, side, None))
+            except UnidentifiedImageError as exc:
+                raise QuestionError(str(path), f"this is no picture; {EXPECTED}") from exc
             except _UNREADABLE as exc:
-                raise QuestionError(str(path), f"cannot be read as a picture ({exc})") from exc
+                raise QuestionError(
+                    str(path), f"cannot be read as a picture ({why(exc)}); {EXPECTED}"
+                ) from exc
         return Questions([str(path) for path in paths], torch.from_numpy(np.stack(planes)))
 
     def _layers(self, schema: Mapping[str, Any], classes: int, params: Mapping[str, Any]) -> nn.Module:
@@ -75,6 +80,8 @@ class ImageRecipe(Recipe):
         for index, sample in enumerate(samples):
             try:
                 planes[index] = _decode(sample.content, channels, side, ["PNG"])
+            except UnidentifiedImageError:
+                sample.refuse("its picture cannot be decoded (it is no PNG)")
             except _UNREADABLE as exc:
                 sample.refuse(f"its picture cannot be decoded ({exc})")
         return torch.from_numpy(planes)

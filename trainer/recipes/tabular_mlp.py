@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from trainer.recipes.errors import QuestionError, RecipeError
+from trainer.recipes.errors import QuestionError, RecipeError, why
 from trainer.recipes.optimizers import adam
 from trainer.recipes.recipe import Dataset, Questions, Recipe
 from trainer.recipes.shards import Sample
@@ -177,5 +177,11 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
                 if not isinstance(row, dict):
                     raise QuestionError(f"{path}:{number}", "must be an object with the columns' values")
                 yield f"{path}:{number}", row.get("row", row)
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError, csv.Error) as exc:
+    except OSError as exc:
+        raise QuestionError(str(path), f"cannot be read ({why(exc)})") from exc
+    except UnicodeDecodeError as exc:
+        raise QuestionError(
+            str(path), "this is no UTF-8 text; a tabular checkpoint is asked about .csv or .jsonl files"
+        ) from exc
+    except (json.JSONDecodeError, csv.Error) as exc:
         raise QuestionError(str(path), f"cannot be read as .csv or .jsonl rows ({exc})") from exc

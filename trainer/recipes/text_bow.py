@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from trainer.recipes.errors import QuestionError
+from trainer.recipes.errors import QuestionError, why
 from trainer.recipes.optimizers import adam
 from trainer.recipes.recipe import Questions, Recipe
 from trainer.recipes.shards import Sample
@@ -83,8 +83,12 @@ def _padded(texts: Iterable[str]) -> Tensor:
 def _texts(path: Path) -> list[tuple[str, str]]:
     try:
         content = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as exc:
-        raise QuestionError(str(path), f"cannot be read as UTF-8 text ({exc})") from exc
+    except UnicodeDecodeError as exc:
+        raise QuestionError(
+            str(path), "this is no UTF-8 text; a text checkpoint is asked about .txt or .jsonl files"
+        ) from exc
+    except OSError as exc:
+        raise QuestionError(str(path), f"cannot be read ({why(exc)})") from exc
     if path.suffix != ".jsonl":
         return [(str(path), content)]
     named = []

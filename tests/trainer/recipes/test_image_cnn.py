@@ -8,7 +8,7 @@ import torch
 from sklearn.datasets import load_digits
 
 from tests.trainer.recipes.releases import image_release, lines, manifest, png, write_zip
-from trainer.recipes import RECIPES, RecipeError, ShardError, load_recipe, validate_parameters
+from trainer.recipes import RECIPES, QuestionError, RecipeError, ShardError, load_recipe, validate_parameters
 
 RECIPE = load_recipe("image-cnn-small")
 CLASSES = [str(digit) for digit in range(10)]
@@ -103,8 +103,25 @@ def test_a_picture_that_cannot_be_decoded_is_refused_at_its_line(tmp_path, pictu
     good = png(np.zeros((8, 8), np.uint8))
     entries = lines("file", [("a", "1", "a.png"), ("b", "1", "b.png")])
     path = write_zip(tmp_path / "train-0.zip", entries, {"a.png": good, "b.png": picture})
-    with pytest.raises(ShardError, match=r"^train-0\.zip/items\.jsonl:2: its picture cannot be decoded"):
+    with pytest.raises(
+        ShardError, match=r"^train-0\.zip/items\.jsonl:2: its picture cannot be decoded"
+    ) as refused:
         RECIPE.decode([path], manifest("image", CLASSES, SCHEMA, [(path.name, "train", 2)]))
+    assert "object at 0x" not in str(refused.value)
+
+
+def test_a_question_that_is_no_picture_names_the_file_and_what_is_expected(tmp_path):
+    (tmp_path / "a.png").write_bytes(png(np.zeros((8, 8), np.uint8)))
+    (tmp_path / "notes.txt").write_text("not a picture")
+    assert RECIPE.read_questions([tmp_path / "a.png"], SCHEMA).inputs.shape == (1, 1, 8, 8)
+    expected = "an image checkpoint is asked about picture files, such as PNG or JPEG"
+    for name, why in (
+        ("notes.txt", "this is no picture"),
+        ("no.png", "cannot be read as a picture (No such file or directory)"),
+    ):
+        with pytest.raises(QuestionError) as refused:
+            RECIPE.read_questions([tmp_path / "a.png", tmp_path / name], SCHEMA)
+        assert str(refused.value) == f"{tmp_path / name}: {why}; {expected}"
 
 
 @pytest.mark.parametrize(

@@ -141,3 +141,13 @@ def test_questions_that_cannot_be_read_name_the_file(tmp_path, name, content):
     (tmp_path / name).write_text(content)
     with pytest.raises(QuestionError, match=name):
         RECIPE.read_questions([tmp_path / name], SCHEMA)
+
+
+def test_questions_that_are_no_text_say_what_is_expected(tmp_path):
+    (tmp_path / "a.csv").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(
+        QuestionError, match=r"a\.csv: this is no UTF-8 text; a tabular checkpoint is asked about \.csv"
+    ):
+        RECIPE.read_questions([tmp_path / "a.csv"], SCHEMA)
+    with pytest.raises(QuestionError, match=r"no\.csv: cannot be read \(No such file or directory\)$"):
+        RECIPE.read_questions([tmp_path / "no.csv"], SCHEMA)

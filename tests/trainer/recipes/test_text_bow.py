@@ -97,3 +97,13 @@ def test_questions_that_cannot_be_read_name_the_file(tmp_path, content):
 def test_a_release_of_pictures_is_refused(tmp_path):
     with pytest.raises(RecipeError, match="holds image items"):
         RECIPE.decode([], manifest("image", ["a", "b"], {}, []))
+
+
+def test_a_question_that_is_no_text_says_what_is_expected(tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"\x89PNG\xff")
+    with pytest.raises(
+        QuestionError, match=r"a\.txt: this is no UTF-8 text; a text checkpoint is asked about \.txt"
+    ):
+        RECIPE.read_questions([tmp_path / "a.txt"], {})
+    with pytest.raises(QuestionError, match=r"no\.txt: cannot be read \(No such file or directory\)$"):
+        RECIPE.read_questions([tmp_path / "no.txt"], {})
