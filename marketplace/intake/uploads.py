@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Literal
 
-from marketplace.intake.archives import Member, judge_archive, read_members
+from marketplace.intake.archives import Member, is_system_path, judge_archive, read_members
 from marketplace.intake.encodings import decode
 from marketplace.intake.entry import (
     MIB,
@@ -77,6 +78,8 @@ def plan_upload(
     Raises: UploadRefused and its kinds when the upload as a whole cannot be taken.
     """
     job = _Job(safe_name(name), path, schema, limits, options, LabelDesk(schema.classes, options.answers))
+    if is_system_path(name):
+        return UploadPlan(_format_of(schema), (_ignore(Entry(job.name, size=path.stat().st_size)),))
     with path.open("rb") as file:
         head = file.read(4096)
     plan = _plan_zip(job) if head[:4] in (b"PK\x03\x04", b"PK\x05\x06") else _plan_file(job, head)
@@ -160,6 +163,15 @@ def _refuse(entry: Entry, refusal: str) -> Entry:
     return replace(entry, kind="refused", reason=f"{refusal[0].upper()}{refusal[1:]}.")
 
 
+def _ignore(entry: Entry) -> Entry:
+    return replace(entry, kind="ignored", reason="A system file of macOS or Windows, not data.")
+
+
+def _format_of(schema: UploadSchema) -> Literal["image", "text", "csv"]:
+    """What a single file of the campaign would be."""
+    return "csv" if schema.modality == "tabular" else schema.modality
+
+
 def _plan_zip(job: _Job) -> UploadPlan:
     members = judge_archive(job.path, job.limits)
     if any(m.path == "[Content_Types].xml" for m in members):
@@ -187,7 +199,7 @@ def _member_entry(job: _Job, member: Member) -> Entry:
     if member.refusal:
         return _refuse(entry, member.refusal)
     if member.is_system:
-        return replace(entry, kind="ignored", reason="A system file of macOS or Windows, not data.")
+        return _ignore(entry)
     return entry
 
 

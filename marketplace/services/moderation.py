@@ -1,8 +1,9 @@
 """A person's verdicts: compare-and-set on what the moderator saw, one effect per Idempotency-Key, never on own items."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
+from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -13,6 +14,7 @@ from marketplace.rules import states
 from marketplace.rules.evidence import canonical_json
 from marketplace.services.judging import Ruling, apply_rulings
 from marketplace.services.rewards import load_evidence
+from marketplace.validators.technical_row import unusable
 
 DOOR = "moderation.decide"
 OUTCOMES = (Verdict.Outcome.ACCEPTED.value, Verdict.Outcome.REJECTED.value)
@@ -31,7 +33,7 @@ def decide(
     """One verdict on one item. `seen` is the state on the moderator's page (default: the item as loaded).
 
     The same key with the same request returns the same verdict. Raises: NotAllowed (own item, no moderator),
-    Conflict (another decision came first), WrongState, KeyReused, BudgetShort, InvalidInput.
+    Conflict (another decision came first; a row outside the schema), WrongState, KeyReused, BudgetShort, InvalidInput.
     """
     if seen is not None:
         item.state = seen
@@ -127,6 +129,8 @@ def _decide(
     )
     for item in locked:
         _check_state(item, seen[item.pk], outcome)
+    if outcome == Verdict.Outcome.ACCEPTED:
+        _check_rows(locked, {campaign.pk: campaign.columns for campaign in campaigns})
     evidence = load_evidence(locked)
     made: dict[int, Verdict] = {}
     for campaign in campaigns:
@@ -135,6 +139,17 @@ def _decide(
         for verdict in apply_rulings(campaign, rulings, evidence, now=now):
             made[verdict.item_id] = verdict
     return _answered([str(made[item.pk].public_id) for item in items])
+
+
+def _check_rows(items: Sequence[Item], columns: Mapping[int, Sequence[Mapping[str, Any]]]) -> None:
+    """One accepted row that does not fit the schema would fail every job on the release that holds it."""
+    for item in items:
+        if item.row is not None and (faults := unusable(item.row, columns[item.campaign_id])):
+            raise Conflict(
+                f"“{item.name[:80]}” cannot be accepted: {' '.join(faults)[:300]} Reject it; its contributor can send "
+                "it again corrected.",
+                code="outside_schema",
+            )
 
 
 def _check_state(item: Item, seen: str, outcome: str) -> None:

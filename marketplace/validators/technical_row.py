@@ -37,6 +37,12 @@ def _inspect(row: Mapping[str, Any], columns: Sequence[Mapping[str, Any]]) -> Fi
     return VALIDATOR.ok(data=data)
 
 
+def unusable(row: Mapping[str, Any], columns: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Values that no model of these columns can take, in words. One out of its range is doubtful, but usable."""
+    free = [{**column, "low": None, "high": None} for column in columns]
+    return [said for column in free if (said := _wrong(row.get(column["name"]), column))]
+
+
 def _wrong(value: Any, column: Mapping[str, Any]) -> str:
     if value is None:
         return ""

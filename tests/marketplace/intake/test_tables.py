@@ -157,6 +157,17 @@ def test_single_texts_and_rows_follow_the_same_rules():
     assert "list or an object" in row_entry({"age": [1], "job": "x", "label": "no"}, GROWN).reason
 
 
+@pytest.mark.parametrize("modality", ["image", "text", "tabular"])
+@pytest.mark.parametrize("name", [".DS_Store", "Thumbs.db", "cats/desktop.ini", "._tom.png"])
+def test_a_system_file_by_itself_is_ignored(tmp_path, modality, name):
+    schema = UploadSchema(modality, ("good", "bad"))
+    for content in (b"\xd0\xcf\x11\xe0 an OLE container", b""):
+        (entry,) = plan(tmp_path, content, schema, name).entries
+        assert (entry.kind, entry.reason) == ("ignored", "A system file of macOS or Windows, not data.")
+    with pytest.raises(UploadRefused):
+        plan(tmp_path, b"", schema, "tom.png")
+
+
 def test_foreign_files_are_named(tmp_path):
     for data, words in ((b"\xd0\xcf\x11\xe0 x", "old Excel"), (b"", "empty"), (b"%PDF-1.7", "PDF")):
         with pytest.raises(UploadRefused, match=words):

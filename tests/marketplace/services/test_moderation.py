@@ -71,6 +71,31 @@ def test_the_ledger_commits_to_the_evidence(item, shapes, cleo, settings):
     assert budget_of(shapes).reserved == HYD
 
 
+@pytest.mark.parametrize(
+    "row, words",
+    [
+        ({"age": "old", "job": "cook"}, "“age” is “old”, not a number."),
+        ({"age": 5, "job": "king"}, "“job” is “king”, not one of its 1 declared values."),
+    ],
+)
+def test_a_row_that_no_job_could_read_is_not_accepted(ada, ben, cleo, row, words):
+    columns = [
+        {"name": "age", "type": "number", "low": 0, "high": 99},
+        {"name": "job", "type": "category", "values": ["cook"]},
+    ]
+    people = make_campaign(ada, "people", modality="tabular", classes=["y", "n"], columns=columns)
+    bad = review_item(people, ben, row=row)
+    good = review_item(people, ben, 1, row={"age": 120, "job": None})  # doubtful, but readable
+    with pytest.raises(Conflict) as refused:
+        decide_many([good, bad], moderator=cleo, outcome="accepted", reason="Fine.")
+    assert refused.value.code == "outside_schema"
+    assert words in refused.value.message
+    assert {fresh(bad).state, fresh(good).state} == {"pending"}
+    accept(good, cleo)
+    reject(bad, cleo)
+    assert (fresh(good).state, fresh(bad).state) == ("accepted", "rejected")
+
+
 def test_a_rejection_pays_nothing(item, shapes, cleo):
     reject(item, cleo)
     assert (fresh(item).state, fresh(item).reason) == ("rejected", "This is a cross.")

@@ -107,6 +107,11 @@ def test_after_a_rejection_the_bytes_may_come_again(receiving):
     assert receive(receiving, picture("ring", 1), label="ring")[0].state == "pending"
 
 
+def test_a_system_file_by_itself_is_ignored(receiving):
+    (item,) = receive(receiving, b"\x00\x00\x00\x01Bud1", ".DS_Store", label="ring")
+    assert (item.state, item.reason) == ("ignored", "A system file of macOS or Windows, not data.")
+
+
 def test_texts_are_known_by_content_and_rows_by_place(notes, ada, ben):
     texts = start_submission(notes, ben, consent_version=1)
     table = b"text,label\nWell done.,good\nWell done.,good\nAwful.,bad\n,bad\n"
