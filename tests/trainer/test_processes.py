@@ -1,7 +1,5 @@
 """The whole network as operating-system processes: one of three volunteers is killed, and the job ends as it should."""
 
-import json
-import os
 import signal
 import subprocess
 import sys
@@ -11,10 +9,11 @@ import pytest
 
 from tests.trainer.releases import RELEASE, make_release
 from trainer.market.fake import FakeMarket
+from trainer.solo import train_solo
 from trainer.wire.records import verify_record
 
 JOB = "11111111-0000-4000-8000-000000000001"
-PARAMS = {"steps": 60, "batch_size": 48, "learning_rate": 0.02, "seed": 3, "hidden": 8}
+PARAMS = {"steps": 45, "batch_size": 48, "learning_rate": 0.02, "seed": 3, "hidden": 8}
 LIMIT_S = 120  # a machine that does nothing else takes about ten
 
 
@@ -56,21 +55,6 @@ def stage(tmp_path):
             process.wait()
 
 
-def measure_alone(folder):
-    command = [
-        sys.executable,
-        "-m",
-        "trainer",
-        "solo",
-        "--release-dir",
-        str(folder),
-        "--recipe",
-        "tabular-mlp",
-    ]
-    command += ["--params", json.dumps(PARAMS)]
-    return json.loads(subprocess.run(command, capture_output=True, check=True, env=os.environ).stdout)
-
-
 @pytest.mark.processes
 def test_three_volunteers_one_killed_and_the_job_ends_as_one_process_would(stage):
     job = stage.market.add_job(JOB, RELEASE, "tabular-mlp", PARAMS, 10**6)
@@ -95,7 +79,7 @@ def test_three_volunteers_one_killed_and_the_job_ends_as_one_process_would(stage
     for record in job.rounds.values():
         verify_record(record, keys)
     assert len(job.rounds[PARAMS["steps"] - 1].members) == 2
-    alone = measure_alone(stage.folder / "release")
+    alone = train_solo(stage.folder / "release", "tabular-mlp", PARAMS)
     assert abs(job.outcome["metrics"]["accuracy"] - alone["accuracy"]) <= 0.02
     assert (codes["backbone"], codes["a"], codes["c"]) == (0, 0, 0), stage.logs()
     assert codes["b"] == -signal.SIGKILL
