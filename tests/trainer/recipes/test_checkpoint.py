@@ -140,4 +140,4 @@ def test_predict_says_which_picture_it_cannot_read(tmp_path, capsys):
     save(tmp_path / "c.safetensors", model(), ABOUT)
     (tmp_path / "a.png").write_bytes(b"no picture")
     assert predict([str(tmp_path / "c.safetensors"), str(tmp_path / "a.png")]) == 1
-    assert "a.png: cannot be read as a picture" in capsys.readouterr().err
+    assert "a.png: this is no picture" in capsys.readouterr().err
