@@ -15,6 +15,15 @@ OTHER_WAYS = ("cursor", "page", "offset")
 MAX_PAGE = 10**6
 
 
+def other_ways(query: Mapping[str, str], place: str) -> dict[str, str]:
+    """Faults for parameters of other kinds of paging than by `place`, which would be ignored in silence."""
+    return {
+        name: f"this list is not paged by {name}; follow `next`"
+        for name in OTHER_WAYS
+        if name in query and name != place
+    }
+
+
 class Envelope(BasePagination):
     """The answer's shape, and how many rows a page may have."""
 
@@ -39,11 +48,7 @@ class Envelope(BasePagination):
             raise InvalidInput(f"cursor: {message}.", fields={"cursor": message}) from error
 
     def _faults(self, query: Mapping[str, str]) -> dict[str, str]:
-        faults = {
-            name: f"this list is not paged by {name}; follow `next`"
-            for name in OTHER_WAYS
-            if name in query and name != self.place
-        }
+        faults = other_ways(query, self.place)
         if "limit" in query and _whole(query["limit"], self.max_page_size or 0) is None:
             faults["limit"] = f"a whole number from 1 to {self.max_page_size}"
         if self.place == "page" and _whole(query.get("page", "1"), MAX_PAGE) is None:

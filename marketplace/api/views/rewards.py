@@ -4,6 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
+from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
@@ -13,6 +14,7 @@ from ledger.errors import UnknownReward
 from marketplace.api import visibility
 from marketplace.api.auth import caller_of
 from marketplace.api.idempotency import answer_once
+from marketplace.api.pagination import other_ways
 from marketplace.api.serializers import rewards as shapes
 from marketplace.api.views.base import View
 from marketplace.errors import NotFound
@@ -35,6 +37,8 @@ class Statement(View):
         tags=["rewards"],
     )
     def get(self, request: Request) -> Response:
+        if faults := other_ways(request.query_params, "before"):
+            raise ValidationError(faults)
         query = self.read_query(shapes.StatementQuery)
         limit = query["limit"]
         lines = ledger.statement(

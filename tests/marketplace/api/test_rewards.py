@@ -84,7 +84,9 @@ def test_the_statement_pages_back_in_time_and_is_one_s_own(ben, eve, world):
     assert caller(eve).ask("rewards/statement").json()["results"] == []
 
 
-@pytest.mark.parametrize("query", ["kind=all", "limit=0", "limit=201", "before=x", f"before={2**63}"])
+@pytest.mark.parametrize(
+    "query", ["kind=all", "limit=0", "limit=201", "page=2", "before=x", f"before={2**63}"]
+)
 def test_a_bad_query_is_400(ben, query):
     assert caller(ben).ask(f"rewards/statement?{query}").status_code == 400
 
